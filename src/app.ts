@@ -1,0 +1,87 @@
+/** The application: everything that lives as long as the server, built once and handed to every tool. */
+import { Repositories } from "./git/repository.ts";
+import { type GitObserver, GitRunner } from "./git/runner.ts";
+import { messageOf } from "./errors.ts";
+import { log } from "./platform/log.ts";
+import { endAllChildren } from "./platform/process.ts";
+import { recover } from "./sessions/recover.ts";
+import { mainRepository, type SessionScope } from "./sessions/scope.ts";
+import { SessionStore } from "./sessions/store.ts";
+
+/** What the operator decided at start. */
+export interface AppConfig {
+  /** The repository, absolute. */
+  repo: string;
+  /** Directory of the session database, absolute. */
+  database: string;
+  base?: string;
+  /** Further allowed roots, absolute. */
+  roots: readonly string[];
+  readOnly: boolean;
+  trustRepoConfig: boolean;
+}
+
+/** The long-lived parts, opened when first needed so that starting costs nothing. */
+export class App {
+  readonly config: AppConfig;
+  readonly git: GitRunner;
+  readonly repositories: Repositories;
+  #store: Promise<SessionStore> | undefined;
+  #recovered: Promise<void> | undefined;
+
+  /** @param env The server's environment; git children get the allowed part of it. */
+  constructor(config: AppConfig, env: Record<string, string>, observer?: GitObserver) {
+    this.config = config;
+    this.git = new GitRunner(env, [config.repo, ...config.roots], observer);
+    this.repositories = new Repositories(this.git, config.trustRepoConfig);
+  }
+
+  /**
+   * The sessions of the repository. The first call of a server's life repairs what killed processes left.
+   *
+   * @throws {ToolError} What opening the repository and the database throws; the next call tries again.
+   */
+  async sessions(): Promise<SessionScope> {
+    const { config, git, repositories } = this;
+    const main = await mainRepository(git, repositories, config.repo);
+    const scope: SessionScope = {
+      git,
+      repositories,
+      main,
+      store: await this.#openStore(),
+      base: config.base,
+      readOnly: config.readOnly,
+    };
+    if (!config.readOnly) await (this.#recovered ??= this.#recover(scope));
+    return scope;
+  }
+
+  /** Ends children and closes the database; a second time it does nothing. The app is of no use afterwards. */
+  async close(): Promise<void> {
+    await endAllChildren();
+    const store = this.#store;
+    this.#store = undefined;
+    (await store?.catch(() => null))?.close();
+  }
+
+  async #openStore(): Promise<SessionStore> {
+    this.#store ??= SessionStore.open(this.config.database);
+    try {
+      return await this.#store;
+    } catch (error) {
+      this.#store = undefined;
+      throw error;
+    }
+  }
+
+  async #recover(scope: SessionScope): Promise<void> {
+    try {
+      const { settled, takenUp } = await recover(scope);
+      for (const { id, how } of settled) log("warn", `session '${id}': an interrupted change was ${how}`);
+      for (const id of takenUp) log("info", `session '${id}' was taken up from git`);
+    } catch (error) {
+      this.#recovered = undefined;
+      log("warn", `could not look for interrupted work: ${messageOf(error)}`);
+    }
+  }
+}

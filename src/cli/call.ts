@@ -1,0 +1,53 @@
+/** `call`: one tool call from a shell, through the same schemas and the same code as a client's. */
+import type { App } from "../app.ts";
+import { messageOf, ToolError } from "../errors.ts";
+import { asToolError, failureText } from "../server/result.ts";
+import type { Tool } from "../tools/tool.ts";
+import { UsageError } from "./flags.ts";
+import { print } from "./print.ts";
+
+/**
+ * Calls `operands[0]` with the JSON of `operands[1]` and prints the text and the payload.
+ *
+ * @returns The exit code: 0 for a result, 1 for an error.
+ * @throws {UsageError} When the operands are not a tool and a JSON object.
+ */
+export async function callFromShell(
+  app: App,
+  tools: readonly Tool[],
+  operands: readonly string[],
+): Promise<number> {
+  const [name, json = "{}", surplus] = operands;
+  if (name === undefined || surplus !== undefined) throw new UsageError("usage: call <tool> '<json>'");
+  const tool = tools.find((candidate) => candidate.name === name);
+  if (!tool) {
+    throw new UsageError(
+      `no tool '${name}' (there are: ${tools.map((candidate) => candidate.name).join(", ")})`,
+    );
+  }
+  try {
+    const input = parsedInput(tool, json);
+    const payload = await tool.run(input, { app, signal: new AbortController().signal, progress: () => {} });
+    const checked = tool.output.parse(payload);
+    print(`${tool.render(payload)}\n\n${JSON.stringify(checked, null, 2)}`);
+    return 0;
+  } catch (error) {
+    print(failureText(tool.toolset, asToolError(error)));
+    return 1;
+  }
+}
+
+function parsedInput(tool: Tool, json: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    throw new UsageError(`the arguments of '${tool.name}' are not JSON: ${messageOf(error)}`);
+  }
+  const parsed = tool.input.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map((issue) =>
+    `${issue.path.join(".") || "arguments"}: ${issue.message}`
+  );
+  throw new ToolError("invalid_arguments", `invalid arguments for ${tool.name}: ${issues.join("; ")}`);
+}

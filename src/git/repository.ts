@@ -1,0 +1,184 @@
+/**
+ * Opening a repository: where it lies, and whether its own config can be trusted.
+ */
+import * as path from "node:path";
+import { ToolError } from "../errors.ts";
+import { isWithin, lstatOrNull } from "../platform/jail.ts";
+import { type ConfigEntry, parseConfigList, unsafeKeys } from "./config_guard.ts";
+import type { GitPlace, GitRunner } from "./runner.ts";
+
+/** A repository, or one of its worktrees, that was found safe to work on. */
+export interface Repository extends GitPlace {
+  /** Top of the working tree; the repository itself when bare. Real path. */
+  root: string;
+  /** This worktree's git directory. Real path. */
+  ownDir: string;
+  /** The git directory that all worktrees of the repository share: its identity. Real path. */
+  commonDir: string;
+  bare: boolean;
+}
+
+interface Checked {
+  repository: Repository;
+  /** What the files that the verdict rests on looked like. */
+  stamp: string;
+  files: string[];
+}
+
+/** Opens repositories and remembers the verdict on each until its config changes. */
+export class Repositories {
+  #git: GitRunner;
+  #trustConfig: boolean;
+  #checked = new Map<string, Checked>();
+
+  /** @param trustConfig Skip the judgement of repository-local config (`--trust-repo-config`). */
+  constructor(git: GitRunner, trustConfig: boolean) {
+    this.#git = git;
+    this.#trustConfig = trustConfig;
+  }
+
+  /**
+   * The repository that holds `directory`.
+   *
+   * @throws {ToolError} `not_a_git_repository`, `unsafe_repo_config`, `unsafe_repo_owner`, and what git throws.
+   */
+  async open(directory: string, signal?: AbortSignal): Promise<Repository> {
+    const known = this.#checked.get(directory);
+    if (known && known.stamp === await stampOf(known.files)) return known.repository;
+    const repository = await this.#discover(directory, signal);
+    const files = await this.#judge(repository, signal);
+    this.#checked.set(directory, { repository, stamp: await stampOf(files), files });
+    return repository;
+  }
+
+  /**
+   * A linked worktree of an opened repository, without asking git: config is shared with the main one, so
+   * only the two pointers between worktree and repository are checked.
+   *
+   * @throws {ToolError} `not_a_git_repository` when `directory` is no worktree of `main`.
+   */
+  async worktree(main: Repository, directory: string, signal?: AbortSignal): Promise<Repository> {
+    const ownDir = await linkedGitDir(main, directory);
+    if (ownDir === null) {
+      throw new ToolError("not_a_git_repository", `'${directory}' is not a worktree of '${main.root}'`);
+    }
+    // A config of its own has to be judged like any other.
+    if (await lstatOrNull(path.join(ownDir, "config.worktree"))) return await this.open(directory, signal);
+    return { root: directory, ownDir, commonDir: main.commonDir, bare: false };
+  }
+
+  async #discover(directory: string, signal?: AbortSignal): Promise<Repository> {
+    let real: string;
+    try {
+      real = await Deno.realPath(directory);
+    } catch (cause) {
+      throw new ToolError("not_a_git_repository", `directory '${directory}' does not exist`, { cause });
+    }
+    const place: GitPlace = await isBare(real) ? { root: real, gitDir: real } : { root: real };
+    const bare = (await this.#ask(place, "--is-bare-repository", signal)) === "true";
+    const ownDir = await this.#path(place, "--absolute-git-dir", signal);
+    const commonDir = await this.#path(place, "--git-common-dir", signal);
+    const root = bare ? commonDir : await this.#path(place, "--show-toplevel", signal);
+    if (!isWithin(root, real) && !isWithin(commonDir, real)) {
+      throw new ToolError(
+        "unsafe_repo_config",
+        `the repository at '${real}' says its files are in '${root}'`,
+        {
+          details: { keys: ["core.worktree"] },
+        },
+      );
+    }
+    return { root, ownDir, commonDir, bare, ...(bare ? { gitDir: commonDir } : {}) };
+  }
+
+  async #path(place: GitPlace, question: string, signal?: AbortSignal): Promise<string> {
+    return await Deno.realPath(path.resolve(place.root, await this.#ask(place, question, signal)));
+  }
+
+  /** One question a call: a path may hold any character, so answers are not told apart by lines. */
+  async #ask(place: GitPlace, question: string, signal?: AbortSignal): Promise<string> {
+    const { stdout } = await this.#git.exec(place, ["rev-parse", question], { signal });
+    return stdout.replace(/\r?\n$/, "");
+  }
+
+  /** Refuses what would run code or lead elsewhere; returns the files the verdict rests on. */
+  async #judge(repository: Repository, signal?: AbortSignal): Promise<string[]> {
+    const args = ["config", "--list", "-z", "--show-scope", "--show-origin", "--includes"];
+    const entries = parseConfigList((await this.#git.exec(repository, args, { signal })).stdout);
+    const own = entries.filter((entry) => entry.scope === "local" || entry.scope === "worktree");
+    const alternates = path.join(repository.commonDir, "objects", "info", "alternates");
+    if (!this.#trustConfig) {
+      const keys = unsafeKeys(own, { ...repository, gitDir: repository.ownDir });
+      if (await leadsOut(alternates, repository)) keys.push("objects/info/alternates");
+      if (await isForeignLink(repository, own)) keys.push(".git (gitdir)");
+      if (keys.length > 0) {
+        throw new ToolError(
+          "unsafe_repo_config",
+          `the config of '${repository.root}' would run programs or lead elsewhere: ${keys.join(", ")}`,
+          { details: { keys } },
+        );
+      }
+    }
+    const included = own.map((entry) => path.resolve(repository.root, entry.origin.replace(/^file:/, "")));
+    const configs = ["config", "config.worktree"].flatMap((name) => [
+      path.join(repository.commonDir, name),
+      path.join(repository.ownDir, name),
+    ]);
+    return [...new Set([...included, ...configs, alternates, path.join(repository.root, ".git")])];
+  }
+}
+
+async function stampOf(files: readonly string[]): Promise<string> {
+  const stamps = await Promise.all(files.map(async (file) => {
+    const info = await lstatOrNull(file);
+    // A directory's times change with every commit; only its being another one matters.
+    if (info?.isDirectory) return String(info.ino);
+    return info ? `${info.ino}:${info.size}:${info.mtime?.getTime()}:${info.ctime?.getTime()}` : "-";
+  }));
+  return stamps.join(" ");
+}
+
+/** The admin directory of a linked worktree when it and the worktree name each other; else null. */
+async function linkedGitDir(main: Repository, directory: string): Promise<string | null> {
+  const link = path.join(directory, ".git");
+  if (!(await lstatOrNull(link))?.isFile) return null;
+  const target = /^gitdir: (.+?)\r?\n?$/s.exec(await Deno.readTextFile(link))?.[1];
+  if (target === undefined) return null;
+  const ownDir = await Deno.realPath(path.resolve(directory, target)).catch(() => "");
+  if (path.dirname(ownDir) !== path.join(main.commonDir, "worktrees")) return null;
+  const back = await Deno.readTextFile(path.join(ownDir, "gitdir")).catch(() => "");
+  const claimed = path.resolve(ownDir, back.replace(/\r?\n$/, ""));
+  return await Deno.realPath(claimed).catch(() => claimed) === await Deno.realPath(link) ? ownDir : null;
+}
+
+/** Whether a directory is itself a git directory (bare repository), judged by its layout. */
+async function isBare(directory: string): Promise<boolean> {
+  const parts = await Promise.all(
+    ["HEAD", "objects", "refs"].map((name) => lstatOrNull(path.join(directory, name))),
+  );
+  return parts.every((part) => part !== null) && (await lstatOrNull(path.join(directory, ".git"))) === null;
+}
+
+/** Whether the object store borrows from a place outside the repository's own directory. */
+async function leadsOut(alternates: string, repository: Repository): Promise<boolean> {
+  if (!(await lstatOrNull(alternates))) return false;
+  const objects = path.join(repository.commonDir, "objects");
+  const lines = (await Deno.readTextFile(alternates)).split("\n").filter((line) =>
+    line !== "" && line[0] !== "#"
+  );
+  const within = path.dirname(repository.commonDir);
+  return lines.some((line) => !isWithin(within, path.resolve(objects, line)));
+}
+
+/**
+ * Whether `.git` is a file that claims a git directory which does not claim this place back: a linked
+ * worktree is named in its admin directory's `gitdir` file, a submodule in its git directory's core.worktree.
+ */
+async function isForeignLink(repository: Repository, own: readonly ConfigEntry[]): Promise<boolean> {
+  if (repository.bare || !(await lstatOrNull(path.join(repository.root, ".git")))?.isFile) return false;
+  if (repository.ownDir !== repository.commonDir) {
+    return await linkedGitDir(repository, repository.root) === null;
+  }
+  const claims = own.filter((entry) => entry.key === "core.worktree");
+  return !claims.some((entry) => path.resolve(repository.ownDir, entry.value ?? "") === repository.root);
+}

@@ -1,0 +1,166 @@
+/**
+ * The git runner: every git child of the product is started here, in one hardened form.
+ */
+import * as path from "node:path";
+import { ToolError } from "../errors.ts";
+import { PARALLELISM, Semaphore } from "../platform/pool.ts";
+import type { HeldLock } from "../platform/lock.ts";
+import { run, type RunResult } from "../platform/process.ts";
+import { clipped, redacted } from "../platform/text.ts";
+import { findGit, type GitBinary } from "./binary.ts";
+import { gitEnvironment, HARDENED, NO_HOOKS } from "./environment.ts";
+
+/** Where a git command runs. */
+export interface GitPlace {
+  /** Working directory, absolute. */
+  root: string;
+  /** Given when discovery would not find it: a bare repository. */
+  gitDir?: string;
+}
+
+/** How one git command runs. */
+export interface GitOptions {
+  /** The command changes the repository: optional locks are taken, output caps do not end it. */
+  write?: boolean;
+  /** The lock it works under, so that a killed server's child is waited for. */
+  lock?: HeldLock;
+  /** Let the repository's hooks run; off unless the contract of a tool says so. */
+  hooks?: boolean;
+  stdin?: string | Uint8Array;
+  /** Exit codes that are answers, not failures; 0 always is one. */
+  okCodes?: readonly number[];
+  /** Extra environment, for git's own switches such as GIT_INDEX_FILE. */
+  env?: Record<string, string>;
+  timeoutMs?: number;
+  maxStdout?: number;
+  signal?: AbortSignal;
+  onStderr?: (text: string) => void;
+}
+
+/** What a git command answered. */
+export interface GitOutput {
+  code: number;
+  stdout: string;
+  stderr: string;
+  /** Standard output was cut at the cap. */
+  truncated: boolean;
+}
+
+/** Called for every git child, with its arguments after the hardened chain: counting and logging. */
+export type GitObserver = (args: readonly string[], milliseconds: number) => void;
+
+const DECODER = new TextDecoder();
+const READ_TIMEOUT_MS = 60_000;
+const WRITE_TIMEOUT_MS = 600_000;
+const MAX_STDOUT = 64 * 1024 * 1024;
+
+/** Runs git with the rules of the house; one per server. */
+export class GitRunner {
+  #env: Record<string, string>;
+  #searchPath: string;
+  #roots: readonly string[];
+  #permits = new Semaphore(PARALLELISM * 2);
+  #binary: GitBinary | undefined;
+  #observer: GitObserver | undefined;
+
+  /**
+   * @param own The server's environment; see environment.ts for what is handed on.
+   * @param roots Directories whose programs are never run.
+   */
+  constructor(own: Record<string, string>, roots: readonly string[] = [], observer?: GitObserver) {
+    this.#env = gitEnvironment(own);
+    this.#searchPath = own.PATH ?? own.Path ?? "";
+    this.#roots = roots;
+    this.#observer = observer;
+  }
+
+  /**
+   * The git program, looked for again after a failure.
+   *
+   * @throws {ToolError} `git_not_found`, `git_too_old`.
+   */
+  async binary(): Promise<GitBinary> {
+    return this.#binary ??= await findGit(this.#searchPath, this.#env, this.#roots);
+  }
+
+  /**
+   * Runs one git command.
+   *
+   * @throws {ToolError} `git_failed` with git's own words, `git_timeout`, `cancelled`, `git_not_found`.
+   */
+  async exec(place: GitPlace, args: readonly string[], options: GitOptions = {}): Promise<GitOutput> {
+    const result = await this.#permits.run(() => this.#spawn(place, args, options));
+    if (result.timedOut) {
+      throw new ToolError("git_timeout", `'git ${args[0]}' took too long in '${place.root}'`);
+    }
+    const stopped = result.truncated && !options.write;
+    if (result.code !== 0 && !stopped && !options.okCodes?.includes(result.code)) {
+      throw failure(place, args, result);
+    }
+    return {
+      code: result.code,
+      stdout: DECODER.decode(result.stdout),
+      stderr: result.stderr,
+      truncated: result.truncated,
+    };
+  }
+
+  async #spawn(place: GitPlace, args: readonly string[], options: GitOptions): Promise<RunResult> {
+    const binary = await this.binary();
+    const started = performance.now();
+    try {
+      return await run({
+        file: binary.file,
+        args: [
+          ...HARDENED,
+          ...(options.hooks ? [] : NO_HOOKS),
+          ...(place.gitDir ? [`--git-dir=${place.gitDir}`] : []),
+          ...args,
+        ],
+        cwd: place.root,
+        env: {
+          ...this.#env,
+          GIT_CEILING_DIRECTORIES: path.dirname(place.root),
+          ...(options.write ? {} : { GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1" }),
+          ...options.env,
+        },
+        stdin: options.stdin,
+        timeoutMs: options.timeoutMs ?? (options.write ? WRITE_TIMEOUT_MS : READ_TIMEOUT_MS),
+        maxStdout: options.maxStdout ?? MAX_STDOUT,
+        stopAtCap: !options.write,
+        signal: options.signal,
+        onStderr: options.onStderr,
+        onChild: options.lock && ((pid) => options.lock!.noteChild(pid)),
+      });
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) throw await this.#missing(place, error);
+      throw error;
+    } finally {
+      this.#observer?.(args, performance.now() - started);
+    }
+  }
+
+  /** Tells a vanished git from a vanished directory; the first is looked for again next time. */
+  async #missing(place: GitPlace, cause: unknown): Promise<ToolError> {
+    try {
+      await Deno.stat(place.root);
+    } catch {
+      return new ToolError("not_a_git_repository", `directory '${place.root}' does not exist`, { cause });
+    }
+    this.#binary = undefined;
+    return new ToolError("git_not_found", "the git program has gone from where it was", { cause });
+  }
+}
+
+function failure(place: GitPlace, args: readonly string[], result: RunResult): ToolError {
+  const words = redacted(clipped(result.stderr.trim() || DECODER.decode(result.stdout).trim(), 2000));
+  if (/detected dubious ownership/.test(words)) {
+    return new ToolError("unsafe_repo_owner", `git refuses '${place.root}': another user owns it`);
+  }
+  if (/not a git repository/i.test(words)) {
+    return new ToolError("not_a_git_repository", `'${place.root}' is not inside a git repository`);
+  }
+  return new ToolError("git_failed", `git ${args[0]} failed (exit ${result.code}): ${words}`, {
+    details: { exitCode: result.code, stderr: words },
+  });
+}

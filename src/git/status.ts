@@ -1,0 +1,78 @@
+/** What a working tree holds beside its commit: `git status --porcelain=v2`. */
+import type { Repository } from "./repository.ts";
+import type { GitOptions, GitRunner } from "./runner.ts";
+
+/** A parsed status. */
+export interface Status {
+  /** Full object name of HEAD; null before the first commit. */
+  head: string | null;
+  /** Short branch name; null when HEAD is detached. */
+  branch: string | null;
+  entries: StatusEntry[];
+}
+
+/** One line of status: a changed, renamed, unmerged or untracked path. */
+export interface StatusEntry {
+  kind: "changed" | "renamed" | "unmerged" | "untracked" | "ignored";
+  /** Index and working-tree letters, `.` for unchanged; `??` when untracked. */
+  xy: string;
+  /** Relative to the top; an untracked directory ends in `/`. */
+  path: string;
+  /** Where a renamed path came from. */
+  from?: string;
+  /** Four characters, `N...` for anything but a submodule. */
+  submodule?: string;
+}
+
+/** Runs status; untracked directories count as one entry, as git shows them by default. */
+export async function readStatus(
+  git: GitRunner,
+  repository: Repository,
+  options: GitOptions = {},
+): Promise<Status> {
+  const args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal"];
+  return parseStatus((await git.exec(repository, args, options)).stdout);
+}
+
+/** Parses `git status --porcelain=v2 --branch -z`; see git-status(1), Porcelain Format Version 2. */
+export function parseStatus(text: string): Status {
+  const status: Status = { head: null, branch: null, entries: [] };
+  const records = text.split("\0");
+  for (let i = 0; i < records.length; i++) {
+    const record = records[i];
+    switch (record[0]) {
+      case "#":
+        readHeader(record, status);
+        break;
+      case "1":
+        status.entries.push(entryOf("changed", record, 8));
+        break;
+      case "2":
+        status.entries.push({ ...entryOf("renamed", record, 9), from: records[++i] ?? "" });
+        break;
+      case "u":
+        status.entries.push(entryOf("unmerged", record, 10));
+        break;
+      case "?":
+        status.entries.push({ kind: "untracked", xy: "??", path: record.slice(2) });
+        break;
+      case "!":
+        status.entries.push({ kind: "ignored", xy: "!!", path: record.slice(2) });
+        break;
+    }
+  }
+  return status;
+}
+
+function readHeader(record: string, status: Status): void {
+  const [, name, value] = /^# branch\.(\w+) (.*)$/s.exec(record) ?? [];
+  if (name === "oid" && value !== "(initial)") status.head = value;
+  if (name === "head" && value !== "(detached)") status.branch = value;
+}
+
+/** The path is the `field`th blank-separated field and everything behind it. */
+function entryOf(kind: StatusEntry["kind"], record: string, field: number): StatusEntry {
+  let at = 0;
+  for (let i = 0; i < field; i++) at = record.indexOf(" ", at) + 1;
+  return { kind, xy: record.slice(2, 4), path: record.slice(at), submodule: record.slice(5, 9) };
+}

@@ -1,0 +1,114 @@
+/**
+ * The jail: where a path that comes from outside really leads, and the only door through which a file is
+ * written for a caller.
+ */
+import * as path from "node:path";
+import { ToolError } from "../errors.ts";
+
+// deno-lint-ignore no-control-regex -- control characters in a path are what is refused
+const CONTROL = /[\x00-\x1f\x7f]/;
+
+/** Whether `inside` is `root` or lies below it; both absolute and resolved. Compares whole components. */
+export function isWithin(root: string, inside: string): boolean {
+  const relative = path.relative(root, inside);
+  return relative === "" ||
+    (relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative));
+}
+
+/**
+ * Where `relative` leads from `root` once every symbolic link on the way is followed: the deepest existing
+ * ancestor is resolved, the rest is appended as it stands.
+ *
+ * @throws {ToolError} `path_escapes_repository` when that is outside the root, or the path is malformed.
+ */
+export async function resolveInRoot(root: string, relative: string): Promise<string> {
+  if (relative === "" || CONTROL.test(relative)) throw escapes(root, relative);
+  const wanted = path.resolve(root, relative);
+  const realRoot = await Deno.realPath(root);
+  if (!isWithin(root, wanted) && !isWithin(realRoot, wanted)) throw escapes(root, relative);
+  let ancestor = wanted;
+  const rest: string[] = [];
+  while (true) {
+    try {
+      const real = path.join(await Deno.realPath(ancestor), ...rest);
+      if (!isWithin(realRoot, real)) throw escapes(root, relative);
+      return real;
+    } catch (error) {
+      if (error instanceof Deno.errors.FilesystemLoop) throw escapes(root, relative);
+      if (!isMissing(error)) throw error;
+      // A dangling link exists although what it names does not: following it would write elsewhere.
+      if (await isSymlink(ancestor)) throw escapes(root, relative);
+      rest.unshift(path.basename(ancestor));
+      ancestor = path.dirname(ancestor);
+    }
+  }
+}
+
+/**
+ * Copies one regular file into a root, keeping its mode. Parents are made; an existing file is left alone.
+ *
+ * @returns False when something already stands at the destination or the source is not a regular file.
+ * @throws {ToolError} `path_escapes_repository` when the destination leads out of the root.
+ */
+export async function copyInto(root: string, relative: string, source: string): Promise<boolean> {
+  const info = await Deno.lstat(source);
+  if (!info.isFile) return false;
+  const target = await resolveInRoot(root, relative);
+  await Deno.mkdir(path.dirname(target), { recursive: true });
+  // The parents exist now, so resolving again sees through a link that came in between.
+  const settled = await resolveInRoot(root, relative);
+  let out: Deno.FsFile;
+  try {
+    out = await Deno.open(settled, { write: true, createNew: true, mode: (info.mode ?? 0o600) & 0o777 });
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw error;
+  }
+  const input = await Deno.open(source, { read: true });
+  await input.readable.pipeTo(out.writable);
+  return true;
+}
+
+/** Replaces a file's content in one step: a new file beside it, flushed, then renamed over it. */
+export async function replaceFile(file: string, content: string, mode = 0o644): Promise<void> {
+  const temporary = `${file}.${crypto.randomUUID()}.tmp`;
+  const out = await Deno.open(temporary, { write: true, createNew: true, mode });
+  try {
+    try {
+      const bytes = new TextEncoder().encode(content);
+      for (let at = 0; at < bytes.length;) at += await out.write(bytes.subarray(at));
+      await out.sync();
+    } finally {
+      out.close();
+    }
+    await Deno.rename(temporary, file);
+  } catch (error) {
+    await Deno.remove(temporary).catch(() => {});
+    throw error;
+  }
+}
+
+/** Whether a symbolic link stands at the path itself. */
+export async function isSymlink(file: string): Promise<boolean> {
+  return (await lstatOrNull(file))?.isSymlink ?? false;
+}
+
+/** What stands at the path itself, links not followed; null when nothing does. */
+export async function lstatOrNull(file: string): Promise<Deno.FileInfo | null> {
+  try {
+    return await Deno.lstat(file);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
+}
+
+function escapes(root: string, relative: string): ToolError {
+  return new ToolError("path_escapes_repository", `path '${relative}' leads outside '${root}'`, {
+    details: { path: relative, root },
+  });
+}

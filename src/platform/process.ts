@@ -1,0 +1,230 @@
+/**
+ * The only door through which a child process is started.
+ *
+ * Rules kept here for every child: argv only, an absolute program, a cleared environment, standard input
+ * closed unless given, output caps, a time limit, and the whole process tree ended on timeout, cancel or
+ * exit. Children lead a process group of their own on Unix, which is what makes the last one possible.
+ */
+import { ToolError } from "../errors.ts";
+
+/** What to run and within which bounds. */
+export interface RunOptions {
+  /** Absolute path of the program. */
+  file: string;
+  args: readonly string[];
+  cwd: string;
+  /** The child's whole environment; nothing is inherited. */
+  env: Record<string, string>;
+  /** Standard input; without it the child reads end of file at once. */
+  stdin?: string | Uint8Array;
+  timeoutMs: number;
+  /** Bytes of standard output kept. What goes beyond ends the child when `stopAtCap`, else is dropped. */
+  maxStdout: number;
+  stopAtCap?: boolean;
+  signal?: AbortSignal;
+  /** Called with each piece of standard error as it comes: progress. */
+  onStderr?: (text: string) => void;
+  /** Called with the process id before anything is awaited, and once more with null when the child is gone. */
+  onChild?: (pid: number | null) => void;
+}
+
+/** How a child ended and what it said. */
+export interface RunResult {
+  /** Exit code; -1 when a signal ended it. */
+  code: number;
+  stdout: Uint8Array;
+  stderr: string;
+  /** Standard output went over the cap and was cut. */
+  truncated: boolean;
+  timedOut: boolean;
+}
+
+const MAX_STDERR = 64 * 1024;
+/** How long a child has between the polite signal and the final one, milliseconds. */
+const GRACE_MS = 500;
+const UNIX = Deno.build.os !== "windows";
+
+const live = new Set<Deno.ChildProcess>();
+
+/**
+ * Runs a program to its end.
+ *
+ * @throws {ToolError} `cancelled` when the signal fires; a timeout is a result (`timedOut`), not an error.
+ * @throws {Deno.errors.NotFound} When the program or the directory is not there.
+ */
+export async function run(options: RunOptions): Promise<RunResult> {
+  if (options.signal?.aborted) throw cancelled();
+  const child = new Deno.Command(options.file, {
+    args: [...options.args],
+    cwd: options.cwd,
+    env: options.env,
+    clearEnv: true,
+    stdin: options.stdin === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+    detached: UNIX,
+  }).spawn();
+  live.add(child);
+  options.onChild?.(child.pid);
+
+  let stopping: Promise<void> | undefined;
+  let timedOut = false;
+  const stop = () => void (stopping ??= endTree(child));
+  const timer = setTimeout(() => {
+    timedOut = true;
+    stop();
+  }, options.timeoutMs);
+  options.signal?.addEventListener("abort", stop, { once: true });
+
+  try {
+    const [out, err, status] = await Promise.all([
+      collect(child.stdout, options.maxStdout, options.stopAtCap ? stop : undefined),
+      collect(child.stderr, MAX_STDERR, undefined, options.onStderr),
+      child.status,
+      options.stdin === undefined ? undefined : feed(child.stdin, options.stdin),
+    ]);
+    await stopping;
+    if (options.signal?.aborted) throw cancelled();
+    return {
+      code: status.signal ? -1 : status.code,
+      stdout: out.bytes,
+      stderr: new TextDecoder().decode(err.bytes),
+      truncated: out.cut,
+      timedOut,
+    };
+  } finally {
+    clearTimeout(timer);
+    options.signal?.removeEventListener("abort", stop);
+    live.delete(child);
+    options.onChild?.(null);
+  }
+}
+
+/** What a long-lived child is started with; the rules of {@linkcode RunOptions} hold. */
+export type StartOptions = Pick<RunOptions, "file" | "args" | "cwd" | "env">;
+
+/** Starts a child that is talked to over its pipes until its input is closed; its errors go to ours. */
+export function start(options: StartOptions): Deno.ChildProcess {
+  const child = new Deno.Command(options.file, {
+    args: [...options.args],
+    cwd: options.cwd,
+    env: options.env,
+    clearEnv: true,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
+    detached: UNIX,
+  }).spawn();
+  live.add(child);
+  child.status.finally(() => live.delete(child));
+  return child;
+}
+
+/** Ends every child that is still running, with its descendants; used when the server goes down. */
+export async function endAllChildren(): Promise<void> {
+  await Promise.all([...live].map(endTree));
+}
+
+/** Asks a child's process group to end, then makes it. */
+async function endTree(child: Deno.ChildProcess): Promise<void> {
+  signalTree(child, "SIGTERM");
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, GRACE_MS);
+  await Promise.race([child.status, late]);
+  clearTimeout(timer);
+  // The group may outlive its leader, so the final signal goes out in any case.
+  signalTree(child, "SIGKILL");
+}
+
+function signalTree(child: Deno.ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+  try {
+    if (UNIX) {
+      Deno.kill(-child.pid, signal);
+      return;
+    }
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) {
+      // Without the full run permission only a helper may signal a group.
+      if (runHelper("kill", [`-${signal.slice(3)}`, "--", `-${child.pid}`])) return;
+    } else if (error instanceof Deno.errors.NotFound) return;
+  }
+  if (!UNIX && runHelper("taskkill", ["/T", "/F", "/PID", String(child.pid)])) return;
+  try {
+    child.kill(signal);
+  } catch { /* it is gone already */ }
+}
+
+function runHelper(file: string, args: string[]): boolean {
+  try {
+    new Deno.Command(file, { args, stdin: "null", stdout: "null", stderr: "null" }).outputSync();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a process is running: true when it cannot be told. */
+export function isAlive(pid: number): boolean {
+  if (!UNIX) {
+    const list = new Deno.Command("tasklist", { args: ["/FI", `PID eq ${pid}`, "/NH"], stdin: "null" });
+    try {
+      return new TextDecoder().decode(list.outputSync().stdout).includes(` ${pid} `);
+    } catch {
+      return true;
+    }
+  }
+  try {
+    return new Deno.Command("kill", { args: ["-0", "--", `-${pid}`], stdin: "null", stderr: "null" })
+      .outputSync().success;
+  } catch {
+    return true;
+  }
+}
+
+async function collect(
+  stream: ReadableStream<Uint8Array>,
+  cap: number,
+  onCap?: () => void,
+  onText?: (text: string) => void,
+): Promise<{ bytes: Uint8Array; cut: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let cut = false;
+  const decoder = onText && new TextDecoder();
+  for await (const chunk of stream) {
+    onText?.(decoder!.decode(chunk, { stream: true }));
+    const room = cap - size;
+    if (chunk.length > room) {
+      if (!cut) onCap?.();
+      cut = true;
+    }
+    if (room <= 0) continue;
+    const kept = chunk.length > room ? chunk.subarray(0, room) : chunk;
+    chunks.push(kept);
+    size += kept.length;
+  }
+  return { bytes: join(chunks, size), cut };
+}
+
+function join(chunks: Uint8Array[], size: number): Uint8Array {
+  if (chunks.length === 1) return chunks[0];
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+async function feed(stdin: WritableStream<Uint8Array>, data: string | Uint8Array): Promise<void> {
+  const writer = stdin.getWriter();
+  try {
+    await writer.write(typeof data === "string" ? new TextEncoder().encode(data) : data);
+    await writer.close();
+  } catch { /* the child closed its end first: its exit code tells why */ }
+}
+
+function cancelled(): ToolError {
+  return new ToolError("cancelled", "the call was cancelled");
+}

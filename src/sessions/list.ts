@@ -1,0 +1,33 @@
+/** The records of a repository's sessions, brought up to date with what other processes left or made. */
+import { ToolError } from "../errors.ts";
+import { takeUpUnknown } from "./adopt.ts";
+import { settlePending } from "./recover.ts";
+import type { SessionScope } from "./scope.ts";
+import type { StoredSession } from "./store.ts";
+
+/** How long listing waits for a writer before it shows what is there, milliseconds. */
+const SHORT_WAIT_MS = 50;
+
+/** The records of all sessions, oldest first, after taking in what other processes left or made. */
+export async function sessionRecords(scope: SessionScope, signal?: AbortSignal): Promise<StoredSession[]> {
+  const { store, main } = scope;
+  const first = await store.list(main.commonDir);
+  if (scope.readOnly) return visible(first);
+  const known = new Set(first.map(({ session }) => session.id));
+  const [settled, taken] = await Promise.all([
+    settlePending(scope, first, { signal, waitMs: SHORT_WAIT_MS }).catch(ignoreLocked),
+    takeUpUnknown(scope, known, signal).catch(ignoreLocked),
+  ]);
+  return visible(settled.length + taken.length > 0 ? await store.list(main.commonDir) : first);
+}
+
+/** A session that is being created is nobody's yet. */
+function visible(records: readonly StoredSession[]): StoredSession[] {
+  return records.filter(({ session }) => session.pending?.op !== "create");
+}
+
+/** Another process is at work: what it does will show next time. */
+function ignoreLocked(error: unknown): never[] {
+  if (error instanceof ToolError && error.code === "repo_locked") return [];
+  throw error;
+}

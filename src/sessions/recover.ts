@@ -1,0 +1,62 @@
+/** Bringing records, worktrees and branches back together after kills, crashes and changes by hand. */
+import { join } from "node:path";
+import { lstatOrNull } from "../platform/jail.ts";
+import { takeUpUnknown } from "./adopt.ts";
+import { asOnlyWriter, type SessionScope } from "./scope.ts";
+import { WORKTREES_DIR } from "./session.ts";
+import { discard, settle, type Settlement } from "./settle.ts";
+import type { StoredSession } from "./store.ts";
+
+/** What recovery found and did. */
+export interface RecoveryReport {
+  settled: { id: string; how: Settlement }[];
+  takenUp: string[];
+  /** Records whose worktree directory is gone; remove_session forgets them. */
+  missing: string[];
+}
+
+/** Settles every pending change, takes up unknown sessions, and deletes left-over trash. */
+export async function recover(scope: SessionScope, signal?: AbortSignal): Promise<RecoveryReport> {
+  const records = await scope.store.list(scope.main.commonDir);
+  const settled = await settlePending(scope, records, { signal });
+  const takenUp = await takeUpUnknown(scope, new Set(records.map(({ session }) => session.id)), signal);
+  const missing: string[] = [];
+  for (const { session } of await scope.store.list(scope.main.commonDir)) {
+    if (await lstatOrNull(session.worktree) === null) missing.push(session.id);
+  }
+  return { settled, takenUp, missing };
+}
+
+/** Settles the records that have something pending, if there are any and the lock can be had in time. */
+export async function settlePending(
+  scope: SessionScope,
+  records: readonly StoredSession[],
+  options: { signal?: AbortSignal; waitMs?: number },
+): Promise<RecoveryReport["settled"]> {
+  const hasTrash = await leftovers(scope);
+  if (!hasTrash.length && !records.some(({ session }) => session.pending)) return [];
+  return await asOnlyWriter(scope, options, async (lock) => {
+    const settled: RecoveryReport["settled"] = [];
+    for (const stored of await scope.store.list(scope.main.commonDir)) {
+      if (stored.session.pending) {
+        settled.push({ id: stored.session.id, how: await settle(scope, stored, lock) });
+      }
+    }
+    // Under the lock no removal is under way, so what still lies there was left behind.
+    for (const trash of await leftovers(scope)) await discard(trash);
+    return settled;
+  });
+}
+
+/** Directories that removals moved away and did not get to delete. */
+async function leftovers(scope: SessionScope): Promise<string[]> {
+  const directory = join(scope.main.root, WORKTREES_DIR);
+  const found: string[] = [];
+  if (!(await lstatOrNull(directory))?.isDirectory) return found;
+  for await (const entry of Deno.readDir(directory)) {
+    if (entry.isDirectory && entry.name.startsWith(".removed-session-")) {
+      found.push(join(directory, entry.name));
+    }
+  }
+  return found;
+}

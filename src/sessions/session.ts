@@ -1,0 +1,72 @@
+/** What a session is: its names, its record, and the rule for ids. */
+import * as path from "node:path";
+import { ToolError } from "../errors.ts";
+
+/** A session's place in its life. `merged` is recognised from git, never set by hand. */
+export type SessionStatus = "open" | "reviewed" | "merged";
+
+/** A change that git has been asked for and the record not yet told of: what recovery starts from. */
+export interface Pending {
+  op: "create" | "remove";
+  /** Where the worktree directory is moved before it is deleted. */
+  trash: string;
+  /** `remove`: the branch tip that may be deleted; null when the branch is kept or gone. */
+  tip: string | null;
+}
+
+/** One session as the store keeps it. */
+export interface Session {
+  id: string;
+  /** Short branch name, `session-<id>`. */
+  branch: string;
+  /** Absolute path of the worktree. */
+  worktree: string;
+  /** Short name of the branch its work is measured against and expected to go to. */
+  base: string;
+  /** Full object name of the commit it started at. */
+  start: string;
+  status: SessionStatus;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  updatedAt: number;
+  pending?: Pending;
+}
+
+/** Directory of all session worktrees, in the repository's main working tree. */
+export const WORKTREES_DIR = ".worktrees";
+const PREFIX = "session-";
+const PATTERN = /^[a-z0-9][a-z0-9-]*[a-z0-9]$/;
+
+/**
+ * Trims and lower-cases an id, then checks it.
+ *
+ * @throws {ToolError} `invalid_session_id`, worded as shared clients know it.
+ */
+export function parseSessionId(raw: string): string {
+  const id = raw.trim().toLowerCase();
+  const wrong = (why: string) => new ToolError("invalid_session_id", `invalid session ID: ${why}`);
+  if (id.length < 2 || id.length > 50) throw wrong("session ID must be 2-50 characters");
+  if (!PATTERN.test(id)) throw wrong("session ID must contain only lowercase letters, numbers, and hyphens");
+  return id;
+}
+
+/** The branch of a session. */
+export function branchOf(id: string): string {
+  return `${PREFIX}${id}`;
+}
+
+/** The worktree path of a session in the main working tree at `mainRoot`. */
+export function worktreeOf(mainRoot: string, id: string): string {
+  return path.join(mainRoot, WORKTREES_DIR, `${PREFIX}${id}`);
+}
+
+/** The id a worktree path or branch belongs to; null when it is not one of ours. */
+export function idOf(mainRoot: string, worktree: string): string | null {
+  const id = path.basename(worktree).slice(PREFIX.length);
+  return PATTERN.test(id) && id.length <= 50 && worktreeOf(mainRoot, id) === worktree ? id : null;
+}
+
+/** A fresh place beside the worktrees to which one is moved before it is deleted. */
+export function trashOf(mainRoot: string, id: string): string {
+  return path.join(mainRoot, WORKTREES_DIR, `.removed-${PREFIX}${id}-${crypto.randomUUID().slice(0, 8)}`);
+}

@@ -1,0 +1,52 @@
+/** All tools, and which of them a server serves. */
+// @ts-types="@types/picomatch"
+import picomatch from "picomatch";
+import { createWorktree } from "./sessions/create_worktree.ts";
+import { getSessions } from "./sessions/get_sessions.ts";
+import { removeSessionTool } from "./sessions/remove_session.ts";
+import { type Tool, TOOLSETS } from "./tool.ts";
+
+/** Every tool of the product, in the order in which they are listed. */
+export const TOOLS: readonly Tool[] = [createWorktree, removeSessionTool, getSessions];
+
+/** Which tools the operator wants; names may be globs such as `git_*`. */
+export interface Selection {
+  readOnly: boolean;
+  toolsets: readonly string[];
+  tools: readonly string[];
+  excludeTools: readonly string[];
+}
+
+/**
+ * The tools to serve. Toolsets and tools add up, without either all are meant; then `excludeTools` takes
+ * away, and read-only takes away every tool that writes, whatever was asked for.
+ *
+ * @throws {TypeError} For a name that matches nothing, and when nothing is left.
+ */
+export function selectTools(selection: Selection): Tool[] {
+  const { readOnly, toolsets, tools, excludeTools } = selection;
+  for (const name of toolsets) {
+    if (!(TOOLSETS as readonly string[]).includes(name)) {
+      throw new TypeError(`unknown toolset '${name}' (there are: ${TOOLSETS.join(", ")})`);
+    }
+  }
+  const [wanted, unwanted] = [tools, excludeTools].map((patterns) => patterns.map(matcherOf));
+  const everything = toolsets.length === 0 && tools.length === 0;
+  const selected = TOOLS.filter((tool) =>
+    (everything || toolsets.includes(tool.toolset) || wanted.some((matches) => matches(tool.name))) &&
+    !unwanted.some((matches) => matches(tool.name)) &&
+    (!readOnly || tool.hints.readOnly)
+  );
+  if (selected.length === 0) throw new TypeError("these flags leave no tool to serve");
+  return selected;
+}
+
+function matcherOf(pattern: string): (name: string) => boolean {
+  const matches = picomatch(pattern);
+  if (!TOOLS.some((tool) => matches(tool.name))) {
+    throw new TypeError(
+      `no tool matches '${pattern}' (there are: ${TOOLS.map((tool) => tool.name).join(", ")})`,
+    );
+  }
+  return matches;
+}
