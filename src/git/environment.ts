@@ -48,6 +48,8 @@ const FIXED: Readonly<Record<string, string>> = {
   GIT_SEQUENCE_EDITOR: "true",
   GIT_PAGER: "cat",
   GIT_MERGE_AUTOEDIT: "no",
+  // Paths from callers name themselves, not patterns.
+  GIT_LITERAL_PATHSPECS: "1",
   GIT_ALLOW_PROTOCOL: "https:ssh",
   GIT_PROGRESS_DELAY: "1",
 };
@@ -58,7 +60,6 @@ const FIXED: Readonly<Record<string, string>> = {
  */
 export const HARDENED: readonly string[] = [
   "--no-pager",
-  "--literal-pathspecs",
   ...[
     "core.fsmonitor=false",
     "core.untrackedCache=false",

@@ -64,7 +64,13 @@ export class Repositories {
     }
     // A config of its own has to be judged like any other.
     if (await lstatOrNull(path.join(ownDir, "config.worktree"))) return await this.open(directory, signal);
-    return { root: directory, ownDir, commonDir: main.commonDir, bare: false };
+    return {
+      root: directory,
+      ownDir,
+      commonDir: main.commonDir,
+      bare: false,
+      ceiling: path.dirname(directory),
+    };
   }
 
   async #discover(directory: string, signal?: AbortSignal): Promise<Repository> {
@@ -88,7 +94,14 @@ export class Repositories {
         },
       );
     }
-    return { root, ownDir, commonDir, bare, ...(bare ? { gitDir: commonDir } : {}) };
+    return {
+      root,
+      ownDir,
+      commonDir,
+      bare,
+      ceiling: path.dirname(root),
+      ...(bare ? { gitDir: commonDir } : {}),
+    };
   }
 
   async #path(place: GitPlace, question: string, signal?: AbortSignal): Promise<string> {

@@ -1,7 +1,6 @@
 /**
  * The git runner: every git child of the product is started here, in one hardened form.
  */
-import * as path from "node:path";
 import { ToolError } from "../errors.ts";
 import { PARALLELISM, Semaphore } from "../platform/pool.ts";
 import type { HeldLock } from "../platform/lock.ts";
@@ -16,6 +15,8 @@ export interface GitPlace {
   root: string;
   /** Given when discovery would not find it: a bare repository. */
   gitDir?: string;
+  /** Discovery does not look in this directory or above; the parent of an opened repository. */
+  ceiling?: string;
 }
 
 /** How one git command runs. */
@@ -120,7 +121,7 @@ export class GitRunner {
         cwd: place.root,
         env: {
           ...this.#env,
-          GIT_CEILING_DIRECTORIES: path.dirname(place.root),
+          ...(place.ceiling === undefined ? {} : { GIT_CEILING_DIRECTORIES: place.ceiling }),
           ...(options.write ? {} : { GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1" }),
           ...options.env,
         },

@@ -70,12 +70,14 @@ async function includedFiles(
   const { stdout } = await git.exec(tree, listing, { signal });
   const matched = stdout.split("\0").filter((file) => file !== "" && !file.endsWith("/"));
   if (matched.length === 0) return [];
+  // This command knows no literal pathspecs; `./` in front keeps a leading colon from being magic.
   const check = await git.exec(tree, ["check-ignore", "-z", "--stdin"], {
-    stdin: matched.join("\0") + "\0",
+    stdin: matched.map((file) => `./${file}\0`).join(""),
+    env: { GIT_LITERAL_PATHSPECS: "0" },
     okCodes: [1],
     signal,
   });
-  return check.stdout.split("\0").filter((file) => file !== "");
+  return check.stdout.split("\0").filter((file) => file !== "").map((file) => file.slice("./".length));
 }
 
 async function sameContent(one: string, other: string): Promise<boolean> {
