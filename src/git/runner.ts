@@ -3,7 +3,6 @@
  */
 import { ToolError } from "../errors.ts";
 import { PARALLELISM, Semaphore } from "../platform/pool.ts";
-import type { HeldLock } from "../platform/lock.ts";
 import { run, type RunResult } from "../platform/process.ts";
 import { clipped, redacted } from "../platform/text.ts";
 import { findGit, type GitBinary } from "./binary.ts";
@@ -23,8 +22,6 @@ export interface GitPlace {
 export interface GitOptions {
   /** The command changes the repository: optional locks are taken, output caps do not end it. */
   write?: boolean;
-  /** The lock it works under, so that a killed server's child is waited for. */
-  lock?: HeldLock;
   /** Let the repository's hooks run; off unless the contract of a tool says so. */
   hooks?: boolean;
   stdin?: string | Uint8Array;
@@ -131,7 +128,6 @@ export class GitRunner {
         stopAtCap: !options.write,
         signal: options.signal,
         onStderr: options.onStderr,
-        onChild: options.lock && ((pid) => options.lock!.noteChild(pid)),
       });
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) throw await this.#missing(place, error);

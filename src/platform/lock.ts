@@ -1,18 +1,10 @@
 /**
  * One writer at a time, across the calls of this process and across processes.
  *
- * The lock is an advisory lock (flock) on a file, which the system drops when its holder dies. A git child
- * can outlive a holder that was killed, so the holder notes the child's process group in the file, and
- * whoever takes the lock next waits for that group too.
+ * The lock is an advisory lock (flock) on a file, which the system drops when its holder dies. A git child of
+ * a killed holder may go on for a moment without it: what is done under a lock has to bear that.
  */
 import { ToolError } from "../errors.ts";
-import { isAlive } from "./process.ts";
-
-/** What the holder of a lock can do with it. */
-export interface HeldLock {
-  /** Notes the child that works under the lock; pass it as `onChild` to the runner. */
-  noteChild(pid: number | null): void;
-}
 
 /** How to wait for a lock. */
 export interface LockOptions {
@@ -22,7 +14,6 @@ export interface LockOptions {
 }
 
 const WAIT_MS = 30_000;
-const ENCODER = new TextEncoder();
 
 /** Per lock file, the end of the queue of calls of this process. */
 const queues = new Map<string, Promise<void>>();
@@ -34,7 +25,7 @@ const queues = new Map<string, Promise<void>>();
  */
 export async function withLock<T>(
   path: string,
-  work: (lock: HeldLock) => Promise<T>,
+  work: () => Promise<T>,
   options: LockOptions = {},
 ): Promise<T> {
   const before = queues.get(path) ?? Promise.resolve();
@@ -47,7 +38,7 @@ export async function withLock<T>(
     const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
     try {
       await acquire(file, path, deadline, options.signal);
-      return await work({ noteChild: (pid) => writeNote(file, pid) });
+      return await work();
     } finally {
       file.close();
     }
@@ -77,10 +68,6 @@ async function acquire(file: Deno.FsFile, path: string, deadline: number, signal
     await sleepOrFail(pause, path, "another process", deadline, signal);
     pause = Math.min(pause * 2, 25) * (0.5 + Math.random());
   }
-  for (let pid = readNote(file); pid !== null && isAlive(pid); pid = readNote(file)) {
-    await sleepOrFail(25, path, `a git process left behind (process ${pid})`, deadline, signal);
-  }
-  writeNote(file, null);
 }
 
 async function sleepOrFail(ms: number, path: string, holder: string, deadline: number, signal?: AbortSignal) {
@@ -91,19 +78,4 @@ async function sleepOrFail(ms: number, path: string, holder: string, deadline: n
 
 function locked(path: string, holder: string): ToolError {
   return new ToolError("repo_locked", `${holder} holds the lock '${path}'`, { details: { lock: path } });
-}
-
-function readNote(file: Deno.FsFile): number | null {
-  file.seekSync(0, Deno.SeekMode.Start);
-  const buffer = new Uint8Array(32);
-  const text = new TextDecoder().decode(buffer.subarray(0, file.readSync(buffer) ?? 0));
-  const pid = Number.parseInt(text, 10);
-  return Number.isSafeInteger(pid) && pid > 1 ? pid : null;
-}
-
-function writeNote(file: Deno.FsFile, pid: number | null): void {
-  file.truncateSync(0);
-  if (pid === null) return;
-  file.seekSync(0, Deno.SeekMode.Start);
-  file.writeSync(ENCODER.encode(`${pid}\n`));
 }

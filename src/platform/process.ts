@@ -24,8 +24,6 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Called with each piece of standard error as it comes: progress. */
   onStderr?: (text: string) => void;
-  /** Called with the process id before anything is awaited, and once more with null when the child is gone. */
-  onChild?: (pid: number | null) => void;
 }
 
 /** How a child ended and what it said. */
@@ -65,7 +63,6 @@ export async function run(options: RunOptions): Promise<RunResult> {
     detached: UNIX,
   }).spawn();
   live.add(child);
-  options.onChild?.(child.pid);
 
   let stopping: Promise<void> | undefined;
   let timedOut = false;
@@ -96,7 +93,6 @@ export async function run(options: RunOptions): Promise<RunResult> {
     clearTimeout(timer);
     options.signal?.removeEventListener("abort", stop);
     live.delete(child);
-    options.onChild?.(null);
   }
 }
 
@@ -160,24 +156,6 @@ function runHelper(file: string, args: string[]): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-/** Whether a process is running: true when it cannot be told. */
-export function isAlive(pid: number): boolean {
-  if (!UNIX) {
-    const list = new Deno.Command("tasklist", { args: ["/FI", `PID eq ${pid}`, "/NH"], stdin: "null" });
-    try {
-      return new TextDecoder().decode(list.outputSync().stdout).includes(` ${pid} `);
-    } catch {
-      return true;
-    }
-  }
-  try {
-    return new Deno.Command("kill", { args: ["-0", "--", `-${pid}`], stdin: "null", stderr: "null" })
-      .outputSync().success;
-  } catch {
-    return true;
   }
 }
 

@@ -2,14 +2,13 @@
 import { ToolError } from "../errors.ts";
 import { listRefs, resolveCommit } from "../git/refs.ts";
 import { lstatOrNull } from "../platform/jail.ts";
-import type { HeldLock } from "../platform/lock.ts";
 import { dirname } from "node:path";
 import { takeUp } from "./adopt.ts";
 import { type Base, findBase } from "./base.ts";
 import { excludeOwnFiles } from "./exclude.ts";
 import { copyIncluded, type Included } from "./include.ts";
 import { asOnlyWriter, type SessionScope } from "./scope.ts";
-import { branchOf, parseSessionId, type Session, trashOf, worktreeOf, WORKTREES_DIR } from "./session.ts";
+import { asideOf, branchOf, parseSessionId, type Session, worktreeOf, WORKTREES_DIR } from "./session.ts";
 import { settle } from "./settle.ts";
 import type { StoredSession } from "./store.ts";
 
@@ -42,8 +41,8 @@ export async function createSession(
 ): Promise<CreatedSession> {
   const id = parseSessionId(rawId);
   const { signal } = options;
-  return await asOnlyWriter(scope, { signal }, async (lock) => {
-    await refuseTaken(scope, id, lock, signal);
+  return await asOnlyWriter(scope, { signal }, async () => {
+    await refuseTaken(scope, id, signal);
     const { base, start } = await startOf(scope, options);
     const session = newSession(scope, id, base, start);
     const version = await scope.store.put(scope.main.commonDir, session, null);
@@ -51,23 +50,22 @@ export async function createSession(
     const stored = { session, version };
     try {
       await excludeOwnFiles(scope);
-      await addWorktree(scope, session, lock, options);
-      const tree = await scope.repositories.worktree(scope.main, session.worktree, signal);
-      const included = await copyIncluded(scope.git, scope.main, tree, signal);
+      const included = await makeAside(scope, session, options);
+      await moveIn(scope, session);
       return { session: await confirm(scope, stored), included };
     } catch (error) {
-      await settle(scope, stored, lock);
+      await settle(scope, stored);
       throw error;
     }
   });
 }
 
 /** Refuses an id whose record, branch or place is taken; settles what a killed process left of it first. */
-async function refuseTaken(scope: SessionScope, id: string, lock: HeldLock, signal?: AbortSignal) {
+async function refuseTaken(scope: SessionScope, id: string, signal?: AbortSignal) {
   const { store, main, git } = scope;
   let stored = await store.get(main.commonDir, id);
   if (stored?.session.pending) {
-    await settle(scope, stored, lock);
+    await settle(scope, stored);
     stored = await store.get(main.commonDir, id);
   }
   if (stored || await takeUp(scope, id)) throw exists(id);
@@ -122,26 +120,34 @@ function newSession(scope: SessionScope, id: string, base: Base, start: string):
     status: "open",
     createdAt: now,
     updatedAt: now,
-    pending: { op: "create", trash: trashOf(scope.main.root, id), tip: null },
+    pending: { op: "create", aside: asideOf(scope.main.root, id), tip: null },
   };
 }
 
-async function addWorktree(
+/** Makes the whole worktree beside its place, so that nobody ever sees half of one there. */
+async function makeAside(
   scope: SessionScope,
   session: Session,
-  lock: HeldLock,
   { signal, onProgress }: CreateOptions,
-): Promise<void> {
-  const args = ["worktree", "add", "--no-track", "-b", session.branch, session.worktree, session.start];
+): Promise<Included> {
+  const { aside } = session.pending!;
+  const args = ["worktree", "add", "--no-track", "-b", session.branch, aside, session.start];
   await scope.git.exec(scope.main, ["-c", "checkout.workers=0", ...args], {
     write: true,
-    lock,
     signal,
     onStderr: onProgress && ((text) => {
       const counts = [...text.matchAll(/Updating files:\s+\d+% \((\d+)\/(\d+)\)/g)].at(-1);
       if (counts) onProgress(Number(counts[1]), Number(counts[2]));
     }),
   });
+  const tree = await scope.repositories.worktree(scope.main, aside, signal);
+  return await copyIncluded(scope.git, scope.main, tree, signal);
+}
+
+/** From here on cancelling is not heeded. `worktree move` would refuse every repository with submodules. */
+async function moveIn(scope: SessionScope, session: Session): Promise<void> {
+  await Deno.rename(session.pending!.aside, session.worktree);
+  await scope.git.exec(scope.main, ["worktree", "repair", session.worktree], { write: true });
 }
 
 async function confirm(scope: SessionScope, stored: StoredSession): Promise<Session> {

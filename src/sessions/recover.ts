@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { lstatOrNull } from "../platform/jail.ts";
 import { takeUpUnknown } from "./adopt.ts";
 import { asOnlyWriter, type SessionScope } from "./scope.ts";
-import { WORKTREES_DIR } from "./session.ts";
+import { ASIDE, WORKTREES_DIR } from "./session.ts";
 import { discard, settle, type Settlement } from "./settle.ts";
 import type { StoredSession } from "./store.ts";
 
@@ -15,7 +15,7 @@ export interface RecoveryReport {
   missing: string[];
 }
 
-/** Settles every pending change, takes up unknown sessions, and deletes left-over trash. */
+/** Settles every pending change, takes up unknown sessions, and deletes what was left lying aside. */
 export async function recover(scope: SessionScope, signal?: AbortSignal): Promise<RecoveryReport> {
   const records = await scope.store.list(scope.main.commonDir);
   const settled = await settlePending(scope, records, { signal });
@@ -33,28 +33,28 @@ export async function settlePending(
   records: readonly StoredSession[],
   options: { signal?: AbortSignal; waitMs?: number },
 ): Promise<RecoveryReport["settled"]> {
-  const hasTrash = await leftovers(scope);
-  if (!hasTrash.length && !records.some(({ session }) => session.pending)) return [];
-  return await asOnlyWriter(scope, options, async (lock) => {
+  const lying = await leftovers(scope);
+  if (lying.length === 0 && !records.some(({ session }) => session.pending)) return [];
+  return await asOnlyWriter(scope, options, async () => {
     const settled: RecoveryReport["settled"] = [];
     for (const stored of await scope.store.list(scope.main.commonDir)) {
       if (stored.session.pending) {
-        settled.push({ id: stored.session.id, how: await settle(scope, stored, lock) });
+        settled.push({ id: stored.session.id, how: await settle(scope, stored) });
       }
     }
-    // Under the lock no removal is under way, so what still lies there was left behind.
-    for (const trash of await leftovers(scope)) await discard(trash);
+    // Under the lock nothing is being made or removed, so what still lies there was left behind.
+    for (const aside of await leftovers(scope)) await discard(aside);
     return settled;
   });
 }
 
-/** Directories that removals moved away and did not get to delete. */
+/** Directories beside the worktrees that were not moved in, or moved out and not deleted. */
 async function leftovers(scope: SessionScope): Promise<string[]> {
   const directory = join(scope.main.root, WORKTREES_DIR);
   const found: string[] = [];
   if (!(await lstatOrNull(directory))?.isDirectory) return found;
   for await (const entry of Deno.readDir(directory)) {
-    if (entry.isDirectory && entry.name.startsWith(".removed-session-")) {
+    if (entry.isDirectory && entry.name.startsWith(ASIDE)) {
       found.push(join(directory, entry.name));
     }
   }

@@ -1,11 +1,10 @@
 /** Removing a session: never work that is not safe elsewhere, unless forced, and then only after a backup. */
 import { ToolError } from "../errors.ts";
-import type { HeldLock } from "../platform/lock.ts";
 import { takeUp } from "./adopt.ts";
 import { backUp } from "./backup.ts";
 import { asOnlyWriter, type SessionScope } from "./scope.ts";
-import { parseSessionId, type Session, trashOf } from "./session.ts";
-import { forget, moveAway, settle } from "./settle.ts";
+import { asideOf, parseSessionId, type Session } from "./session.ts";
+import { forget, moveAside, settle } from "./settle.ts";
 import type { StoredSession } from "./store.ts";
 import { inspectWork, refuseLocked, type SessionWork } from "./work.ts";
 
@@ -37,8 +36,8 @@ export async function removeSession(
   options: { force?: boolean; signal?: AbortSignal } = {},
 ): Promise<Removal> {
   const id = parseSessionId(rawId);
-  return await asOnlyWriter(scope, options, async (lock) => {
-    const stored = await find(scope, id, lock);
+  return await asOnlyWriter(scope, options, async () => {
+    const stored = await find(scope, id);
     const work = await inspectWork(scope, stored.session, options.signal);
     refuseLocked(work);
     const { unmergedCommits, uncommittedFiles } = work;
@@ -46,17 +45,17 @@ export async function removeSession(
     const unsafe = unmergedCommits > 0 || uncommittedFiles > 0;
     if (unsafe && !options.force) return { ...report, removedAt: null, backupRefs: [] };
     refuseForeign(stored.session, work);
-    const backupRefs = await backUp(scope, stored.session, work, { signal: options.signal, lock });
-    await takeAway(scope, stored, work, lock);
+    const backupRefs = await backUp(scope, stored.session, work, { signal: options.signal });
+    await takeAway(scope, stored, work);
     return { ...report, removedAt: Date.now(), backupRefs };
   });
 }
 
 /** The record, settled, or taken up from git when only the record is missing. */
-async function find(scope: SessionScope, id: string, lock: HeldLock): Promise<StoredSession> {
+async function find(scope: SessionScope, id: string): Promise<StoredSession> {
   const { store, main } = scope;
   const stored = await store.get(main.commonDir, id);
-  if (stored?.session.pending) await settle(scope, stored, lock);
+  if (stored?.session.pending) await settle(scope, stored);
   else if (stored === null) await takeUp(scope, id);
   const settled = stored && !stored.session.pending ? stored : await store.get(main.commonDir, id);
   if (settled === null) throw new ToolError("session_not_found", `session not found: ${id}`);
@@ -72,17 +71,17 @@ function refuseForeign(session: Session, work: SessionWork): void {
 }
 
 /** From here on cancelling is not heeded: half a removal would help nobody. */
-async function takeAway(scope: SessionScope, stored: StoredSession, work: SessionWork, lock: HeldLock) {
+async function takeAway(scope: SessionScope, stored: StoredSession, work: SessionWork) {
   const { main, store } = scope;
-  const trash = trashOf(main.root, stored.session.id);
-  const session: Session = { ...stored.session, pending: { op: "remove", trash, tip: work.tip } };
+  const aside = asideOf(main.root, stored.session.id);
+  const session: Session = { ...stored.session, pending: { op: "remove", aside, tip: work.tip } };
   const version = await store.put(main.commonDir, session, stored.version);
   if (version === null) throw new ToolError("session_not_found", `session not found: ${session.id}`);
   try {
-    await moveAway(session);
+    await moveAside(session);
   } catch (error) {
-    await settle(scope, { session, version }, lock);
+    await settle(scope, { session, version });
     throw error;
   }
-  await forget(scope, session, work.tip, lock);
+  await forget(scope, session, work.tip);
 }

@@ -3,7 +3,7 @@ import * as path from "node:path";
 import type { Repositories, Repository } from "../git/repository.ts";
 import type { GitRunner } from "../git/runner.ts";
 import { listWorktrees } from "../git/worktrees.ts";
-import { type HeldLock, type LockOptions, withLock } from "../platform/lock.ts";
+import { type LockOptions, withLock } from "../platform/lock.ts";
 import type { SessionStore } from "./store.ts";
 
 /** The surroundings of session operations on one repository. */
@@ -26,7 +26,7 @@ const LOCK_FILE = "orchestragent-mcp.lock";
 export async function asOnlyWriter<T>(
   scope: SessionScope,
   options: LockOptions,
-  work: (lock: HeldLock) => Promise<T>,
+  work: () => Promise<T>,
 ): Promise<T> {
   return await withLock(path.join(scope.main.commonDir, LOCK_FILE), work, options);
 }

@@ -8,8 +8,8 @@ export type SessionStatus = "open" | "reviewed" | "merged";
 /** A change that git has been asked for and the record not yet told of: what recovery starts from. */
 export interface Pending {
   op: "create" | "remove";
-  /** Where the worktree directory is moved before it is deleted. */
-  trash: string;
+  /** Place beside the worktree: where it is made before it is moved in, or moved out to before it is deleted. */
+  aside: string;
   /** `remove`: the branch tip that may be deleted; null when the branch is kept or gone. */
   tip: string | null;
 }
@@ -66,7 +66,13 @@ export function idOf(mainRoot: string, worktree: string): string | null {
   return PATTERN.test(id) && id.length <= 50 && worktreeOf(mainRoot, id) === worktree ? id : null;
 }
 
-/** A fresh place beside the worktrees to which one is moved before it is deleted. */
-export function trashOf(mainRoot: string, id: string): string {
-  return path.join(mainRoot, WORKTREES_DIR, `.removed-${PREFIX}${id}-${crypto.randomUUID().slice(0, 8)}`);
+/** First part of the names of places beside the worktrees. */
+export const ASIDE = `aside-${PREFIX}`;
+
+/**
+ * A fresh place beside the worktrees. Its name, and with it the name git gives the worktree inside `.git`, is
+ * never used twice, so that a git left behind by a killed server can only get at what is its own.
+ */
+export function asideOf(mainRoot: string, id: string): string {
+  return path.join(mainRoot, WORKTREES_DIR, `${ASIDE}${id}-${crypto.randomUUID().slice(0, 8)}`);
 }

@@ -1,15 +1,15 @@
 /**
  * Settling what a record still has pending: undoing a creation that never finished, finishing a removal that
- * had begun. Everything here may run again after a kill at any point.
+ * had begun. Everything here may run again after a kill at any point, and beside a git that a killed server
+ * left running for a moment.
  */
+import { join } from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
 import { listRefs } from "../git/refs.ts";
 import { readStatus } from "../git/status.ts";
 import { listWorktrees } from "../git/worktrees.ts";
 import { lstatOrNull } from "../platform/jail.ts";
-import type { HeldLock } from "../platform/lock.ts";
 import { log } from "../platform/log.ts";
-import { join } from "node:path";
 import type { SessionScope } from "./scope.ts";
 import { type Session, WORKTREES_DIR } from "./session.ts";
 import type { StoredSession } from "./store.ts";
@@ -19,15 +19,11 @@ import { openTree } from "./work.ts";
 export type Settlement = "undone" | "kept" | "removed";
 
 /** Settles one record; call it under the lock. */
-export async function settle(
-  scope: SessionScope,
-  stored: StoredSession,
-  lock: HeldLock,
-): Promise<Settlement> {
+export async function settle(scope: SessionScope, stored: StoredSession): Promise<Settlement> {
   const { session } = stored;
   const settlement = session.pending?.op === "remove"
-    ? await settleRemoval(scope, session, lock)
-    : await settleCreation(scope, session, lock);
+    ? await settleRemoval(scope, session)
+    : await settleCreation(scope, session);
   if (settlement === "kept") {
     const { pending: _, ...plain } = session;
     await scope.store.put(scope.main.commonDir, plain, stored.version);
@@ -37,36 +33,30 @@ export async function settle(
 }
 
 /** Nobody was told of the session, so it goes, unless somebody found it and worked in it. */
-async function settleCreation(scope: SessionScope, session: Session, lock: HeldLock): Promise<Settlement> {
+async function settleCreation(scope: SessionScope, session: Session): Promise<Settlement> {
   const tip = await tipOf(scope, session);
   if ((tip !== null && tip !== session.start) || await holdsChanges(scope, session)) return "kept";
-  if (!await moveAway(session)) return "kept";
-  await forget(scope, session, tip, lock);
+  await moveAside(session);
+  await forget(scope, session, tip);
   return "undone";
 }
 
 /** The move of the directory is what decides: before it nothing was lost, after it the rest follows. */
-async function settleRemoval(scope: SessionScope, session: Session, lock: HeldLock): Promise<Settlement> {
+async function settleRemoval(scope: SessionScope, session: Session): Promise<Settlement> {
   if (await lstatOrNull(session.worktree) !== null) return "kept";
-  await forget(scope, session, session.pending!.tip, lock);
+  await forget(scope, session, session.pending!.tip);
   return "removed";
 }
 
 /**
- * Moves the worktree directory to its trash place in one step.
+ * Moves the worktree directory out of its place in one step; does nothing when there is none.
  *
- * @returns False when what stands there is not a worktree and not empty: then it is not ours to move.
  * @throws {ToolError} `worktree_in_use` when the system refuses the move.
  */
-export async function moveAway(session: Session): Promise<boolean> {
-  const info = await lstatOrNull(session.worktree);
-  if (info === null) return true;
-  const ours = info.isDirectory &&
-    (await lstatOrNull(join(session.worktree, ".git")) !== null || await isEmpty(session.worktree));
-  if (!ours) return false;
+export async function moveAside(session: Session): Promise<void> {
+  if (await lstatOrNull(session.worktree) === null) return;
   try {
-    await Deno.rename(session.worktree, session.pending!.trash);
-    return true;
+    await Deno.rename(session.worktree, session.pending!.aside);
   } catch (cause) {
     throw new ToolError(
       "worktree_in_use",
@@ -80,50 +70,40 @@ export async function moveAway(session: Session): Promise<boolean> {
 
 /**
  * Removes every trace of a session whose directory is out of the way: git's registration, the branch if it
- * still is at `tip`, the trash, the record.
+ * still is at `tip`, what lies aside, the record.
  */
-export async function forget(
-  scope: SessionScope,
-  session: Session,
-  tip: string | null,
-  lock: HeldLock,
-): Promise<void> {
-  const { git, main } = scope;
+export async function forget(scope: SessionScope, session: Session, tip: string | null): Promise<void> {
+  const { git, main, store } = scope;
+  const places = [session.worktree, session.pending?.aside];
   const worktrees = await listWorktrees(git, main);
-  if (worktrees.some((worktree) => worktree.path === session.worktree)) {
-    // Twice forced: a killed `worktree add` leaves its own lock mark.
-    const args = ["worktree", "remove", "--force", "--force", session.worktree];
-    await git.exec(main, args, { write: true, lock });
+  for (const { path } of worktrees.filter((worktree) => places.includes(worktree.path))) {
+    // Twice forced, because a killed `worktree add` leaves its own lock mark; whoever is first here is right.
+    await git.exec(main, ["worktree", "remove", "--force", "--force", path], { write: true, okCodes: [128] });
   }
   const ref = `refs/heads/${session.branch}`;
-  const usedElsewhere = worktrees.some(({ path, branch }) => branch === ref && path !== session.worktree);
-  if (tip !== null && !usedElsewhere) await deleteBranch(scope, session, tip, lock);
-  if (session.pending) await discard(session.pending.trash);
-  await scope.store.delete(main.commonDir, session.id);
+  const usedElsewhere = worktrees.some(({ path, branch }) => branch === ref && !places.includes(path));
+  if (tip !== null && !usedElsewhere) await deleteBranch(scope, session, tip);
+  if (session.pending) await discard(session.pending.aside);
+  await store.delete(main.commonDir, session.id);
   // The last session takes the directory with it; a directory in use stays.
   await Deno.remove(join(main.root, WORKTREES_DIR)).catch(() => {});
 }
 
-/** Deletes a trash directory; what cannot be deleted now is left for a later start. */
-export async function discard(trash: string): Promise<void> {
+/** Deletes a directory that lies aside; what cannot be deleted now is left for a later start. */
+export async function discard(aside: string): Promise<void> {
   try {
-    await Deno.remove(trash, { recursive: true });
+    await Deno.remove(aside, { recursive: true });
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return;
-    log("warn", `could not delete '${trash}': ${messageOf(error)}`);
+    log("warn", `could not delete '${aside}': ${messageOf(error)}`);
   }
 }
 
 /** Deletes the branch only while it is at `tip`: a commit that came in between keeps its name. */
-async function deleteBranch(
-  scope: SessionScope,
-  session: Session,
-  tip: string,
-  lock: HeldLock,
-): Promise<void> {
+async function deleteBranch(scope: SessionScope, session: Session, tip: string): Promise<void> {
   const { git, main } = scope;
   if (await tipOf(scope, session) !== tip) return;
-  await git.exec(main, ["update-ref", "-d", `refs/heads/${session.branch}`, tip], { write: true, lock });
+  await git.exec(main, ["update-ref", "-d", `refs/heads/${session.branch}`, tip], { write: true });
   const section = `branch.${session.branch}`;
   const set = await git.exec(main, ["config", "--local", "--get-regexp", `^${section}\\.`], { okCodes: [1] });
   if (set.stdout !== "") {
@@ -136,15 +116,12 @@ async function tipOf(scope: SessionScope, session: Session): Promise<string | nu
   return (await listRefs(scope.git, scope.main, [name])).get(name)?.oid ?? null;
 }
 
-/** A checkout that did not finish has no index yet; one that did is asked whether anybody worked in it. */
+/** Whether somebody worked in the worktree since it was moved in whole. */
 async function holdsChanges(scope: SessionScope, session: Session): Promise<boolean> {
+  if (await lstatOrNull(session.worktree) === null) return false;
   const tree = await openTree(scope, session);
-  if (!tree || await lstatOrNull(join(tree.ownDir, "index")) === null) return false;
+  // Moved in, and git not told yet: it has been there for no time at all.
+  if (!tree) return false;
   const status = await readStatus(scope.git, tree);
   return status.entries.length > 0 || (status.head !== null && status.head !== session.start);
-}
-
-async function isEmpty(directory: string): Promise<boolean> {
-  for await (const _ of Deno.readDir(directory)) return false;
-  return true;
 }
