@@ -9,14 +9,6 @@ export const ERRORS = {
     meaning: "The arguments do not fit the tool's input schema.",
     next: "Correct the named fields and call again.",
   },
-  unknown_tool: {
-    meaning: "No tool of that name is being served.",
-    next: "List the tools; the toolset flags decide which are served.",
-  },
-  read_only: {
-    meaning: "The server was started with --read-only and the tool writes.",
-    next: "Use a reading tool, or have the operator restart the server without --read-only.",
-  },
   cancelled: {
     meaning: "The caller cancelled the call; nothing was left half done.",
     next: "Call again if the work is still wanted.",
@@ -53,10 +45,6 @@ export const ERRORS = {
   unsafe_repo_config: {
     meaning: "The repository's own config or layout would execute code or redirect git elsewhere.",
     next: "Remove the named keys, or have the operator start the server with --trust-repo-config.",
-  },
-  root_not_allowed: {
-    meaning: "The path lies outside every allowed root.",
-    next: "Use a path inside -repo or a -root.",
   },
   path_escapes_repository: {
     meaning: "A path leads outside its root, directly or through a symbolic link.",

@@ -1,7 +1,8 @@
 /** `call`: one tool call from a shell, through the same schemas and the same code as a client's. */
 import type { App } from "../app.ts";
-import { messageOf, ToolError } from "../errors.ts";
+import { messageOf } from "../errors.ts";
 import { asToolError, failureText } from "../server/result.ts";
+import { parseInput } from "../tools/input.ts";
 import type { Tool } from "../tools/tool.ts";
 import { UsageError } from "./flags.ts";
 import { print } from "./print.ts";
@@ -25,8 +26,9 @@ export async function callFromShell(
       `no tool '${name}' (there are: ${tools.map((candidate) => candidate.name).join(", ")})`,
     );
   }
+  const given = parsedJson(tool, json);
   try {
-    const input = parsedInput(tool, json);
+    const input = parseInput(tool, given);
     const payload = await tool.run(input, { app, signal: new AbortController().signal, progress: () => {} });
     const checked = tool.output.parse(payload);
     print(`${tool.render(payload)}\n\n${JSON.stringify(checked, null, 2)}`);
@@ -37,17 +39,10 @@ export async function callFromShell(
   }
 }
 
-function parsedInput(tool: Tool, json: string): Record<string, unknown> {
-  let value: unknown;
+function parsedJson(tool: Tool, json: string): unknown {
   try {
-    value = JSON.parse(json);
+    return JSON.parse(json);
   } catch (error) {
     throw new UsageError(`the arguments of '${tool.name}' are not JSON: ${messageOf(error)}`);
   }
-  const parsed = tool.input.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map((issue) =>
-    `${issue.path.join(".") || "arguments"}: ${issue.message}`
-  );
-  throw new ToolError("invalid_arguments", `invalid arguments for ${tool.name}: ${issues.join("; ")}`);
 }

@@ -3,7 +3,8 @@ import { McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import type { App } from "../app.ts";
 import type { Tool, ToolContext } from "../tools/tool.ts";
 import { VERSION } from "../version.ts";
-import { sdkSchema } from "./portable_schema.ts";
+import { parseInput } from "../tools/input.ts";
+import { inputSchema, outputSchema } from "./portable_schema.ts";
 import { throttledProgress } from "./progress.ts";
 import { failure, success } from "./result.ts";
 
@@ -18,7 +19,10 @@ const LIST_TTL_MS = 3_600_000;
  * does nothing but register.
  */
 export function mcpServerFactory(app: App, tools: readonly Tool[]): () => McpServer {
-  const schemas = tools.map((tool) => ({ input: sdkSchema(tool.input), output: sdkSchema(tool.output) }));
+  const schemas = tools.map((tool) => ({
+    input: inputSchema(tool.input),
+    output: outputSchema(tool.output),
+  }));
   const hint = { ttlMs: LIST_TTL_MS, cacheScope: "private" as const };
   return () => {
     const server = new McpServer({ name: SERVER_NAME, version: VERSION, title: "Orchestragent" }, {
@@ -52,7 +56,7 @@ async function callTool(app: App, tool: Tool, input: Record<string, unknown>, co
     notify({ method: "notifications/progress", params: { ...params, progressToken: token } }).catch(() => {});
   });
   try {
-    return success(tool, await tool.run(input, { app, signal, progress }));
+    return success(tool, await tool.run(parseInput(tool, input), { app, signal, progress }));
   } catch (error) {
     return failure(tool, error);
   }

@@ -42,16 +42,30 @@ function cleaned(schema: JsonSchema): JsonSchema {
   return result;
 }
 
-/** Wraps a zod schema so that the SDK validates with zod and lists the portable JSON Schema. */
-export function sdkSchema<T extends z.ZodObject>(schema: T): StandardSchemaWithJSON<z.input<T>, z.output<T>> {
-  const once = { input: undefined as JsonSchema | undefined, output: undefined as JsonSchema | undefined };
-  const convert = (io: "input" | "output") => once[io] ??= portableSchema(schema, io);
+/** A schema as the SDK takes it. */
+export type SdkSchema = StandardSchemaWithJSON<Record<string, unknown>, Record<string, unknown>>;
+
+/** A tool's output schema: the SDK checks every payload with zod and lists the portable JSON Schema. */
+export function outputSchema(schema: z.ZodObject): SdkSchema {
+  return sdkSchema(schema, "output", (value) => schema["~standard"].validate(value) as never);
+}
+
+/**
+ * A tool's input schema. The SDK only lists it: our own check follows, because its errors have to be worded
+ * like a tool's other errors.
+ */
+export function inputSchema(schema: z.ZodObject): SdkSchema {
+  return sdkSchema(schema, "input", (value) => ({ value: value as Record<string, unknown> }));
+}
+
+function sdkSchema(
+  schema: z.ZodObject,
+  io: "input" | "output",
+  validate: SdkSchema["~standard"]["validate"],
+): SdkSchema {
+  let listed: JsonSchema | undefined;
+  const convert = () => listed ??= portableSchema(schema, io);
   return {
-    "~standard": {
-      version: 1,
-      vendor: "zod",
-      validate: (value) => schema["~standard"].validate(value) as never,
-      jsonSchema: { input: () => convert("input"), output: () => convert("output") },
-    },
+    "~standard": { version: 1, vendor: "zod", validate, jsonSchema: { input: convert, output: convert } },
   };
 }

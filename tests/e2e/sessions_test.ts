@@ -406,7 +406,7 @@ Deno.test(
     one.commit("Add", { "n.txt": "1\n2\n3\n" });
     two.write("a.txt", "one\n2\n");
     two.write("untracked.txt", "does not count");
-    Deno.writeFileSync(join(one.dir, "bin.dat"), new Uint8Array([0, 1, 2, 0]));
+    await Deno.writeFile(join(one.dir, "bin.dat"), new Uint8Array([0, 1, 2, 0]));
     one.commit("Binary");
     repo.commit("Main goes on", { "main.txt": "m\n" });
     repo.commit("Main goes on", { "main.txt": "m\nm\n" });
@@ -546,8 +546,8 @@ Deno.test(
     repo.write("local/skip.txt", "skip");
     repo.write("untracked.txt", "listed, but not ignored");
     repo.write("build/big.bin", "ignored, not listed");
-    Deno.chmodSync(join(repo.dir, ".env"), 0o600);
-    Deno.symlinkSync("/etc/hostname", join(repo.dir, "local/link"));
+    await Deno.chmod(join(repo.dir, ".env"), 0o600);
+    await Deno.symlink("/etc/hostname", join(repo.dir, "local/link"));
     const made = await server.payload("create_worktree", { sessionId: "inc" });
     const at = (file: string) => join(made.worktreePath, file);
     assert.equal(made.copiedFiles, 2);
@@ -572,7 +572,7 @@ Deno.test(
   () =>
     withTemp(async (dir) => {
       const repo = makeRepo(join(dir, "repo"));
-      Deno.writeTextFileSync(join(repo.dir, ".git/info/exclude"), "# mine\n*.mine");
+      await Deno.writeTextFile(join(repo.dir, ".git/info/exclude"), "# mine\n*.mine");
       await withServer({ cwd: repo.dir }, async (server) => {
         await server.payload("create_worktree", { sessionId: "s1" });
         await server.payload("create_worktree", { sessionId: "s2" });
@@ -686,7 +686,7 @@ Deno.test("the base branch is found in the documented order", async (t) => {
   }
   await t.step("none: an empty repository", () =>
     withTemp(async (dir) => {
-      Deno.mkdirSync(join(dir, "repo"));
+      await Deno.mkdir(join(dir, "repo"));
       const repo = makeRepo(join(dir, "other")).at(join(dir, "repo"));
       repo.git("init", "--quiet");
       await withServer({ cwd: dir, flags: ["-repo", repo.dir, "-db", dir] }, async (server) => {

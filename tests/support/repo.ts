@@ -11,6 +11,9 @@ const ENV: Record<string, string> = {
   GIT_COMMITTER_NAME: "Tester",
   GIT_COMMITTER_EMAIL: "tester@example.com",
   LC_ALL: "C.UTF-8",
+  // With a home of its own a Deno child would not find the modules that are there already.
+  DENO_DIR: Deno.env.get("DENO_DIR") ??
+    `${Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME")}/.cache`}/deno`,
 };
 globalThis.addEventListener("unload", () => {
   try {

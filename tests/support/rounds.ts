@@ -10,6 +10,7 @@ export function rounds(short: number, full: number): number {
 /** A random generator with a seed that is printed, so that a failing run can be repeated (OMCP_SEED). */
 export function seededRandom(name: string): () => number {
   const seed = Number(Deno.env.get("OMCP_SEED") ?? crypto.getRandomValues(new Uint32Array(1))[0]);
+  // deno-lint-ignore no-console -- it is what a failing run is repeated with
   console.log(`${name}: OMCP_SEED=${seed}`);
   let state = seed >>> 0;
   return () => {

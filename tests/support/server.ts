@@ -46,7 +46,7 @@ export class Server {
     this.child = new Deno.Command(file, {
       args,
       cwd: options.cwd,
-      env: { ...testEnv(), DENO_DIR: Deno.env.get("DENO_DIR") ?? denoDir(), ...options.env },
+      env: { ...testEnv(), ...options.env },
       clearEnv: true,
       stdin: "piped",
       stdout: "piped",
@@ -201,9 +201,4 @@ export async function runProgram(
   if (options.stdin) await server.sendText(options.stdin);
   const { code } = await server.close();
   return { code, stdout: server.lines.join("\n"), stderr: server.stderr };
-}
-
-function denoDir(): string {
-  const home = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME")}/.cache`;
-  return `${home}/deno`;
 }
