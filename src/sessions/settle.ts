@@ -15,6 +15,8 @@ import { type Session, WORKTREES_DIR } from "./session.ts";
 import type { StoredSession } from "./store.ts";
 import { openTree } from "./work.ts";
 
+const DISCARD_MS = 3_000;
+
 /** How a pending change was settled. */
 export type Settlement = "undone" | "kept" | "removed";
 
@@ -89,13 +91,19 @@ export async function forget(scope: SessionScope, session: Session, tip: string 
   await Deno.remove(join(main.root, WORKTREES_DIR)).catch(() => {});
 }
 
-/** Deletes a directory that lies aside; what cannot be deleted now is left for a later start. */
+/**
+ * Deletes a directory that lies aside. A git left behind may still be filling it, so this is tried for a
+ * while; what cannot be deleted even then is left for a later call.
+ */
 export async function discard(aside: string): Promise<void> {
-  try {
-    await Deno.remove(aside, { recursive: true });
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
-    log("warn", `could not delete '${aside}': ${messageOf(error)}`);
+  for (const deadline = Date.now() + DISCARD_MS;;) {
+    try {
+      return await Deno.remove(aside, { recursive: true });
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound && await lstatOrNull(aside) === null) return;
+      if (Date.now() >= deadline) return log("warn", `could not delete '${aside}': ${messageOf(error)}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 }
 
