@@ -87,6 +87,12 @@ Deno.test("domains know no MCP", () => {
   }
 });
 
+Deno.test("the serve task grants what the program asks for, and no more", async () => {
+  const { PERMISSIONS } = await import("../src/cli/permissions.ts");
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
+  assert.equal(tasks.serve.command, `deno run ${PERMISSIONS.join(" ")} src/main.ts`);
+});
+
 Deno.test("files are short enough to be taken in at once", () => {
   for (const { name, text } of sources()) {
     const lines = text.split("\n").length;

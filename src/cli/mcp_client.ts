@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { start } from "../platform/process.ts";
 import { linesOf } from "../server/stdio_transport.ts";
+import { PERMISSIONS } from "./permissions.ts";
 
 /** A tool's answer. */
 export interface Answer {
@@ -9,9 +10,6 @@ export interface Answer {
   payload: Record<string, unknown> | undefined;
   isError: boolean;
 }
-
-/** What the server needs to be allowed when it is not a binary with permissions of its own. */
-const PERMISSIONS = ["--no-prompt", "--allow-read", "--allow-write", "--allow-env", "--allow-run=git,kill"];
 
 /** A client of a server started with the given flags. */
 export class DemoClient {

@@ -29,16 +29,25 @@ export async function findGit(
   env: Record<string, string>,
   roots: readonly string[],
 ): Promise<GitBinary> {
+  const forbidden: string[] = [];
   const names = Deno.build.os === "windows" ? ["git.exe", "git.cmd"] : ["git"];
   for (const directory of trustedDirectories(searchPath, roots)) {
     for (const name of names) {
       const file = path.join(directory, name);
       if (!await isProgram(file)) continue;
-      const version = await versionOf(file, env, directory);
-      if (version) return version;
+      try {
+        const version = await versionOf(file, env, directory);
+        if (version) return version;
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotCapable)) throw error;
+        forbidden.push(file);
+      }
     }
   }
-  throw new ToolError("git_not_found", "no git program found in PATH");
+  if (forbidden.length === 0) throw new ToolError("git_not_found", "no git program found in PATH");
+  throw new ToolError("git_not_found", `this server may not run ${forbidden.join(", ")}`, {
+    next: "Permission is bound to the git that stood first in PATH when the server started: restart it.",
+  });
 }
 
 /** The entries of a PATH that may be trusted to hold programs. */

@@ -88,7 +88,7 @@ export class Repositories {
     if (!isWithin(root, real) && !isWithin(commonDir, real)) {
       throw new ToolError(
         "unsafe_repo_config",
-        `the repository at '${real}' says its files are in '${root}'`,
+        `the repository at '${real}' says its files are in '${root}' (core.worktree or .git)`,
         {
           details: { keys: ["core.worktree"] },
         },

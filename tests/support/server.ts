@@ -1,4 +1,5 @@
 /** The real program as a child process, and a client that writes the protocol's lines by hand. */
+import { PERMISSIONS } from "../../src/cli/permissions.ts";
 import { fromFileUrl, ROOT } from "./paths.ts";
 import { testEnv } from "./repo.ts";
 
@@ -10,15 +11,15 @@ export const MODERN = "2026-07-28";
 // deno-lint-ignore no-explicit-any -- tests look into answers of any shape
 export type Message = Record<string, any>;
 
-/** What the server is allowed; the same set that deno.json names `server`. */
-const PERMISSIONS = ["--no-prompt", "-P=server", `--config=${ROOT}/deno.json`];
-
 /** The command that starts what is under test: the source, or what OMCP_TARGET or OMCP_BINARY names. */
 export function serverCommand(flags: readonly string[]): { file: string; args: string[] } {
   const binary = Deno.env.get("OMCP_BINARY");
   if (binary) return { file: binary, args: [...flags] };
   const script = Deno.env.get("OMCP_TARGET") ?? fromFileUrl("../../src/main.ts");
-  return { file: Deno.execPath(), args: ["run", ...PERMISSIONS, script, ...flags] };
+  return {
+    file: Deno.execPath(),
+    args: ["run", ...PERMISSIONS, `--config=${ROOT}/deno.json`, script, ...flags],
+  };
 }
 
 /** How a server is started. */
@@ -168,7 +169,6 @@ export class Server {
 
   #take(line: string): void {
     this.lines.push(line);
-    if (!line.startsWith("{")) return;
     const message = JSON.parse(line);
     if (message.method) return this.#onNotification(message);
     this.#waiting.get(message.id)?.(message);
@@ -195,10 +195,16 @@ export async function withServer(
 
 /** Runs the program to its end, as a person would. */
 export async function runProgram(
-  options: ServerOptions & { stdin?: string },
+  options: ServerOptions,
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const server = new Server(options);
-  if (options.stdin) await server.sendText(options.stdin);
-  const { code } = await server.close();
-  return { code, stdout: server.lines.join("\n"), stderr: server.stderr };
+  const { file, args } = serverCommand(options.flags ?? []);
+  const { code, stdout, stderr } = await new Deno.Command(file, {
+    args,
+    cwd: options.cwd,
+    env: { ...testEnv(), ...options.env },
+    clearEnv: true,
+    stdin: "null",
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trimEnd();
+  return { code, stdout: text(stdout), stderr: text(stderr) };
 }
