@@ -3,7 +3,6 @@
  *
  * `--long` does every round; other arguments are handed to `deno test` (files, `--filter`).
  */
-import { join } from "node:path";
 import { ROOT } from "../tests/support/paths.ts";
 
 const long = Deno.args.includes("--long");

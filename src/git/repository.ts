@@ -2,7 +2,7 @@
  * Opening a repository: where it lies, and whether its own config can be trusted.
  */
 import * as path from "node:path";
-import { ToolError } from "../errors.ts";
+import { messageOf, ToolError } from "../errors.ts";
 import { isWithin, lstatOrNull } from "../platform/jail.ts";
 import { type ConfigEntry, parseConfigList, unsafeKeys } from "./config_guard.ts";
 import type { GitPlace, GitRunner } from "./runner.ts";
@@ -78,7 +78,10 @@ export class Repositories {
     try {
       real = await Deno.realPath(directory);
     } catch (cause) {
-      throw new ToolError("not_a_git_repository", `directory '${directory}' does not exist`, { cause });
+      const why = cause instanceof Deno.errors.NotFound
+        ? "does not exist"
+        : `cannot be read: ${messageOf(cause)}`;
+      throw new ToolError("not_a_git_repository", `directory '${directory}' ${why}`, { cause });
     }
     const place: GitPlace = await isBare(real) ? { root: real, gitDir: real } : { root: real };
     const bare = (await this.#ask(place, "--is-bare-repository", signal)) === "true";

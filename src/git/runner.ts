@@ -22,6 +22,8 @@ export interface GitPlace {
 export interface GitOptions {
   /** The command changes the repository: optional locks are taken, output caps do not end it. */
   write?: boolean;
+  /** One of many at once: git is kept from starting threads of its own. */
+  oneOfMany?: boolean;
   /** Let the repository's hooks run; off unless the contract of a tool says so. */
   hooks?: boolean;
   stdin?: string | Uint8Array;
@@ -48,6 +50,7 @@ export interface GitOutput {
 export type GitObserver = (args: readonly string[], milliseconds: number) => void;
 
 const DECODER = new TextDecoder();
+const SINGLE_THREADED = ["-c", "core.preloadIndex=false"];
 const READ_TIMEOUT_MS = 60_000;
 const WRITE_TIMEOUT_MS = 600_000;
 const MAX_STDOUT = 64 * 1024 * 1024;
@@ -112,6 +115,7 @@ export class GitRunner {
         args: [
           ...HARDENED,
           ...(options.hooks ? [] : NO_HOOKS),
+          ...(options.oneOfMany ? SINGLE_THREADED : []),
           ...(place.gitDir ? [`--git-dir=${place.gitDir}`] : []),
           ...args,
         ],

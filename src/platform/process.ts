@@ -40,9 +40,12 @@ export interface RunResult {
 const MAX_STDERR = 64 * 1024;
 /** How long a child has between the polite signal and the final one, milliseconds. */
 const GRACE_MS = 500;
+/** The same when the server itself is going down and its client waits. */
+const LAST_GRACE_MS = 200;
 const UNIX = Deno.build.os !== "windows";
 
 const live = new Set<Deno.ChildProcess>();
+let goingDown = false;
 
 /**
  * Runs a program to its end.
@@ -51,7 +54,7 @@ const live = new Set<Deno.ChildProcess>();
  * @throws {Deno.errors.NotFound} When the program or the directory is not there.
  */
 export async function run(options: RunOptions): Promise<RunResult> {
-  if (options.signal?.aborted) throw cancelled();
+  if (options.signal?.aborted || goingDown) throw cancelled();
   const child = new Deno.Command(options.file, {
     args: [...options.args],
     cwd: options.cwd,
@@ -66,7 +69,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
 
   let stopping: Promise<void> | undefined;
   let timedOut = false;
-  const stop = () => void (stopping ??= endTree(child));
+  const stop = () => void (stopping ??= endTree(child, GRACE_MS));
   const timer = setTimeout(() => {
     timedOut = true;
     stop();
@@ -116,16 +119,17 @@ export function start(options: StartOptions): Deno.ChildProcess {
   return child;
 }
 
-/** Ends every child that is still running, with its descendants; used when the server goes down. */
+/** Ends every child that is still running, with its descendants, and lets none start after it: the end. */
 export async function endAllChildren(): Promise<void> {
-  await Promise.all([...live].map(endTree));
+  goingDown = true;
+  await Promise.all([...live].map((child) => endTree(child, LAST_GRACE_MS)));
 }
 
 /** Asks a child's process group to end, then makes it. */
-async function endTree(child: Deno.ChildProcess): Promise<void> {
+async function endTree(child: Deno.ChildProcess, graceMs: number): Promise<void> {
   signalTree(child, "SIGTERM");
   const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, GRACE_MS);
+  const timer = setTimeout(resolve, graceMs);
   await Promise.race([child.status, late]);
   clearTimeout(timer);
   // The group may outlive its leader, so the final signal goes out in any case.

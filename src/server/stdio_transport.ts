@@ -18,7 +18,7 @@ import { messageOf } from "../errors.ts";
 /** Longest line taken as a message, bytes. */
 const LONGEST_LINE = 32 * 1024 * 1024;
 /** How long calls that are under way when the input ends may take to be answered, milliseconds. */
-const DRAIN_MS = 500;
+const DRAIN_MS = 300;
 const NEWLINE = 10;
 
 /** A {@linkcode Transport} over a pair of byte streams. */

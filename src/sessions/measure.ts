@@ -1,14 +1,14 @@
 /** Where sessions stand: lines, commits ahead and behind, uncommitted files, and whether they are merged. */
 import { messageOf, ToolError } from "../errors.ts";
 import { isContained } from "../git/containment.ts";
-import { NO_DIFF_PROGRAMS } from "../git/environment.ts";
 import { type Standing, standings } from "../git/graph.ts";
-import { type LineCount, sumNumstat } from "../git/numstat.ts";
+import { countBetween, type FileCount, type LineCount } from "../git/numstat.ts";
 import type { Repository } from "../git/repository.ts";
 import { readStatus, type Status } from "../git/status.ts";
 import { lstatOrNull } from "../platform/jail.ts";
 import { mapBounded, PARALLELISM } from "../platform/pool.ts";
 import { type Base, findBase } from "./base.ts";
+import { countLines } from "./lines.ts";
 import type { SessionScope } from "./scope.ts";
 import type { Session, SessionStatus } from "./session.ts";
 import type { StoredSession } from "./store.ts";
@@ -61,7 +61,7 @@ async function lookAt(scope: SessionScope, stored: StoredSession, signal?: Abort
     if (look.missing) return { ...look, problem: `worktree '${worktree}' is gone` };
     look.tree = await openTree(scope, stored.session, signal);
     if (!look.tree) return { ...look, problem: `'${worktree}' is no longer a worktree of this repository` };
-    look.status = await readStatus(scope.git, look.tree, { signal });
+    look.status = await readStatus(scope.git, look.tree, { signal, oneOfMany: true });
     return look;
   } catch (error) {
     return { ...look, problem: problemOf(error) };
@@ -72,6 +72,12 @@ interface Measured {
   stats: SessionStats;
   base: Base | null;
   mergeBase: string | null;
+  /** The base changed every file that the session changed: only then can it have all of its work. */
+  mayBeContained: boolean;
+}
+
+function unmeasured(reason: string): Measured {
+  return { stats: { available: false, reason }, base: null, mergeBase: null, mayBeContained: false };
 }
 
 async function measureGroup(
@@ -80,103 +86,77 @@ async function measureGroup(
   group: readonly Look[],
   signal?: AbortSignal,
 ): Promise<Map<Look, Measured>> {
-  const measured = new Map<Look, Measured>(
-    group.map((
-      look,
-    ) => [look, { stats: { available: false, reason: look.problem }, base: null, mergeBase: null }]),
-  );
+  const measured = new Map<Look, Measured>(group.map((look) => [look, unmeasured(look.problem)]));
   const whole = group.filter((look) => look.status?.head);
   if (whole.length === 0) return measured;
   try {
     const base = await findBase(scope, name, signal);
     const tips = whole.map((look) => look.status!.head!);
     const stands = await standings(scope.git, scope.main, base.oid, tips, signal);
-    const lines = await countLines(scope, whole, stands, signal);
-    for (const look of whole) {
-      const { ahead, behind, mergeBase } = stands.get(look.status!.head!)!;
-      const count = lines.get(look)!;
-      const uncommittedFiles = look.status!.entries.length;
-      const stats: SessionStats = typeof count === "string"
-        ? { available: false, reason: count }
-        : { available: true, lines: count, ahead, behind, uncommittedFiles };
-      measured.set(look, { stats, base, mergeBase });
-    }
+    for (const entry of await measureAgainst(scope, base, whole, stands, signal)) measured.set(...entry);
   } catch (error) {
     if (signal?.aborted) throw error;
-    for (const look of whole) {
-      measured.set(look, {
-        stats: { available: false, reason: problemOf(error) },
-        base: null,
-        mergeBase: null,
-      });
-    }
+    for (const look of whole) measured.set(look, unmeasured(problemOf(error)));
   }
   return measured;
 }
 
-/** Clean worktrees are what their commit is, so one git counts them all; the others are counted where they lie. */
-async function countLines(
+async function measureAgainst(
   scope: SessionScope,
+  base: Base,
   looks: readonly Look[],
   stands: ReadonlyMap<string, Standing>,
   signal?: AbortSignal,
-): Promise<Map<Look, LineCount | string>> {
-  const counts = new Map<Look, LineCount | string>();
-  const from = (look: Look) => stands.get(look.status!.head!)!.mergeBase;
-  const related = looks.filter((look) => from(look) !== null);
-  for (const look of looks) {
-    if (from(look) === null) counts.set(look, "the session shares no commit with its base");
-  }
-  const clean = related.filter((look) => look.status!.entries.every((entry) => entry.kind === "untracked"));
-  const dirty = related.filter((look) => !clean.includes(look));
-  const committed = await countCommitted(
-    scope,
-    clean.map((look) => [look.status!.head!, from(look)!]),
-    signal,
+): Promise<Map<Look, Measured>> {
+  const { git, main } = scope;
+  const standOf = (look: Look) => stands.get(look.status!.head!)!;
+  const related = looks.filter((look) => standOf(look).mergeBase !== null);
+  const floors = [...new Set(related.map((look) => standOf(look).mergeBase!))];
+  const options = { signal, oneOfMany: true };
+  const changes = await countBetween(git, main, [
+    ...related.map((look) => [look.status!.head!, standOf(look).mergeBase!] as const),
+    ...floors.map((floor) => [base.oid, floor] as const),
+  ], options);
+  const inBase = new Map(floors.map((floor, at) => [floor, pathsOf(changes[related.length + at])]));
+  const lines = await countLines(
+    git,
+    related.map((look, at) => ({
+      tree: look.tree!,
+      status: look.status!,
+      from: standOf(look).mergeBase!,
+      committed: changes[at],
+    })),
+    options,
   );
-  clean.forEach((look, at) => counts.set(look, committed[at]));
-  await mapBounded(dirty, PARALLELISM, async (look) => {
-    const args = ["diff", ...NO_DIFF_PROGRAMS, "--numstat", "-M", "-z", from(look)!];
-    try {
-      const { stdout } = await scope.git.exec(look.tree!, args, { signal });
-      counts.set(look, sumNumstat(stdout.split("\0")));
-    } catch (error) {
-      counts.set(look, problemOf(error));
-    }
-  });
-  return counts;
+  return new Map(looks.map((look) => {
+    const at = related.indexOf(look);
+    const { ahead, behind, mergeBase } = standOf(look);
+    const count = lines[at] ?? "the session shares no commit with its base";
+    if (typeof count === "string") return [look, unmeasured(count)];
+    const uncommittedFiles = look.status!.entries.length;
+    const mayBeContained = pathsOf(changes[at]).isSubsetOf(inBase.get(mergeBase!)!);
+    const stats = { available: true as const, lines: count, ahead, behind, uncommittedFiles };
+    return [look, { stats, base, mergeBase, mayBeContained }];
+  }));
 }
 
-/** Lines between pairs of commits, `[to, from]`, in one `git diff-tree`. */
-async function countCommitted(
-  scope: SessionScope,
-  pairs: readonly [string, string][],
-  signal?: AbortSignal,
-): Promise<LineCount[]> {
-  if (pairs.length === 0) return [];
-  const stdin = pairs.map(([to, from]) => `${to} ${from}\n`).join("");
-  const args = ["diff-tree", ...NO_DIFF_PROGRAMS, "--stdin", "--always", "-r", "-M", "--numstat", "-z"];
-  const { stdout } = await scope.git.exec(scope.main, args, { stdin, signal });
-  const groups: string[][] = [];
-  for (const record of stdout.split("\0")) {
-    if (record === pairs[groups.length]?.[0]) groups.push([]);
-    else groups.at(-1)?.push(record);
-  }
-  return pairs.map((_, at) => sumNumstat(groups[at] ?? []));
+function pathsOf(files: readonly FileCount[]): Set<string> {
+  return new Set(files.flatMap(({ path, from }) => from === undefined ? [path] : [path, from]));
 }
 
 /** `merged` when there was work and all of it is in the base; what was merged and got new work is open again. */
 async function currentStatus(
   scope: SessionScope,
   look: Look,
-  { stats, base, mergeBase }: Measured,
+  { stats, base, mergeBase, mayBeContained }: Measured,
   signal?: AbortSignal,
 ): Promise<SessionStatus> {
   const { session } = look.stored;
   if (!stats.available || !base) return session.status;
   const tip = look.status!.head!;
   const merged = tip !== session.start && stats.uncommittedFiles === 0 &&
-    (stats.ahead === 0 || (stats.behind > 0 && await containedOnce(scope, base.oid, tip, mergeBase, signal)));
+    (stats.ahead === 0 ||
+      (stats.behind > 0 && mayBeContained && await containedOnce(scope, base.oid, tip, mergeBase, signal)));
   const status: SessionStatus = merged ? "merged" : session.status === "merged" ? "open" : session.status;
   if (status !== session.status && !scope.readOnly) {
     const changed: Session = { ...session, status, updatedAt: Date.now() };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { parseVersion, trustedDirectories } from "../../src/git/binary.ts";
 import { parseConfigList, unsafeKeys } from "../../src/git/config_guard.ts";
 import { gitEnvironment } from "../../src/git/environment.ts";
-import { sumNumstat } from "../../src/git/numstat.ts";
+import { parseNumstat, sumLines } from "../../src/git/numstat.ts";
 import { checkCommitish } from "../../src/git/refs.ts";
 import { parseStatus } from "../../src/git/status.ts";
 import { parseWorktrees } from "../../src/git/worktrees.ts";
@@ -61,10 +61,18 @@ Deno.test("parseWorktrees() reads main, linked, detached, bare and locked ones",
   ]);
 });
 
-Deno.test("sumNumstat() adds lines, takes binary files for none, and passes over paths of renames", () => {
-  const records = "3\t1\ta\0-\t-\tbin\x000\t2\t\0old\0new\x0010\t0\t5\t5\tname with tabs\0".split("\0");
-  assert.deepEqual(sumNumstat(records), { added: 13, removed: 3 });
-  assert.deepEqual(sumNumstat([]), { added: 0, removed: 0 });
+Deno.test("parseNumstat() reads files, binary files and renames, whatever their names", () => {
+  const text =
+    "3\t1\ta\0-\t-\tbin\x000\t2\t\x005\t5\tlooks like a record\0new\nname\x0010\t0\t5\t5\tname with tabs\0";
+  const files = parseNumstat(text.split("\0"));
+  assert.deepEqual(files, [
+    { added: 3, removed: 1, path: "a" },
+    { added: 0, removed: 0, path: "bin" },
+    { added: 0, removed: 2, from: "5\t5\tlooks like a record", path: "new\nname" },
+    { added: 10, removed: 0, path: "5\t5\tname with tabs" },
+  ]);
+  assert.deepEqual(sumLines(files), { added: 13, removed: 3 });
+  assert.deepEqual(sumLines(parseNumstat(["", "x", "1\t2"])), { added: 0, removed: 0 });
 });
 
 Deno.test("parseVersion() reads what gits of all systems print", () => {
