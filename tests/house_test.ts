@@ -87,10 +87,15 @@ Deno.test("domains know no MCP", () => {
   }
 });
 
-Deno.test("the serve task grants what the program asks for, and no more", async () => {
-  const { PERMISSIONS } = await import("../src/cli/permissions.ts");
+Deno.test("the serve task and the README grant what the program needs, and no more", async () => {
+  const { RUN_FLAGS } = await import("../src/cli/run_flags.ts");
   const { tasks } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
-  assert.equal(tasks.serve.command, `deno run ${PERMISSIONS.join(" ")} src/main.ts`);
+  const run = `deno run ${RUN_FLAGS.join(" ")}`;
+  assert.equal(tasks.serve.command, `${run} src/main.ts`);
+  const readme = await Deno.readTextFile(join(ROOT, "README.md"));
+  const shown = [...readme.matchAll(/deno run .*orchestragent-mcp\.js/g)].map(([line]) => line);
+  assert.ok(shown.length >= 2);
+  for (const line of shown) assert.ok(line.startsWith(run), line);
 });
 
 Deno.test("files are short enough to be taken in at once", () => {

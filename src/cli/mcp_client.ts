@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { start } from "../platform/process.ts";
 import { linesOf } from "../server/stdio_transport.ts";
-import { PERMISSIONS } from "./permissions.ts";
+import { RUN_FLAGS } from "./run_flags.ts";
 
 /** A tool's answer. */
 export interface Answer {
@@ -83,5 +83,5 @@ export class DemoClient {
 function ownProgram(flags: readonly string[]): { file: string; args: string[] } {
   const file = Deno.execPath();
   if (Deno.build.standalone) return { file, args: [...flags] };
-  return { file, args: ["run", ...PERMISSIONS, fileURLToPath(Deno.mainModule), ...flags] };
+  return { file, args: ["run", ...RUN_FLAGS, fileURLToPath(Deno.mainModule), ...flags] };
 }

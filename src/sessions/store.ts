@@ -39,6 +39,11 @@ export class SessionStore {
    */
   static async open(directory: string): Promise<SessionStore> {
     const file = join(directory, DATABASE_FILE);
+    if (typeof Deno.openKv !== "function") {
+      throw new ToolError("database_unavailable", "Deno KV is not enabled in this process", {
+        next: "Start the server with 'deno run --unstable-kv', or use a binary.",
+      });
+    }
     try {
       await Deno.mkdir(directory, { recursive: true });
       (await Deno.open(file, { write: true, create: true, mode: 0o600 })).close();

@@ -1,5 +1,5 @@
 /** The real program as a child process, and a client that writes the protocol's lines by hand. */
-import { PERMISSIONS } from "../../src/cli/permissions.ts";
+import { RUN_FLAGS } from "../../src/cli/run_flags.ts";
 import { fromFileUrl, ROOT } from "./paths.ts";
 import { testEnv } from "./repo.ts";
 
@@ -18,7 +18,7 @@ export function serverCommand(flags: readonly string[]): { file: string; args: s
   const script = Deno.env.get("OMCP_TARGET") ?? fromFileUrl("../../src/main.ts");
   return {
     file: Deno.execPath(),
-    args: ["run", ...PERMISSIONS, `--config=${ROOT}/deno.json`, script, ...flags],
+    args: ["run", ...RUN_FLAGS, `--config=${ROOT}/deno.json`, script, ...flags],
   };
 }
 
