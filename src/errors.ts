@@ -54,6 +54,10 @@ export const ERRORS = {
     meaning: "Another process has been writing to this repository for longer than a call waits.",
     next: "Call again in a moment.",
   },
+  repo_not_writable: {
+    meaning: "The git directory of the repository cannot be written by this user.",
+    next: "Check its permissions, or start the server with --read-only.",
+  },
   unsafe_ref_token: {
     meaning: "A ref contains characters or forms that are not accepted as a single commit-ish.",
     next: "Use a branch, tag, HEAD~n or object name.",

@@ -1,4 +1,5 @@
 /** The worktrees of a repository: `git worktree list --porcelain`. */
+import { dirname, join } from "node:path";
 import type { Repository } from "./repository.ts";
 import type { GitRunner } from "./runner.ts";
 
@@ -24,10 +25,27 @@ export async function listWorktrees(
   repository: Repository,
   signal?: AbortSignal,
 ): Promise<Worktree[]> {
+  const binary = await git.binary();
   // -z came with git 2.36; before it a path with a newline cannot be told apart.
-  const z = (await git.binary()).atLeast(2, 36) ? ["-z"] : [];
+  const z = binary.atLeast(2, 36) ? ["-z"] : [];
   const { stdout } = await git.exec(repository, ["worktree", "list", "--porcelain", ...z], { signal });
-  return parseWorktrees(z.length > 0 ? stdout : stdout.replaceAll("\n", "\0"));
+  const worktrees = parseWorktrees(z.length > 0 ? stdout : stdout.replaceAll("\n", "\0"));
+  if (binary.atLeast(2, 31)) return worktrees;
+  const locks = await readLocks(repository);
+  return worktrees.map((worktree) => ({ ...worktree, locked: locks.get(worktree.path) ?? null }));
+}
+
+/** Git 2.30 does not list locks; they are files named `locked`, see git-worktree(1), DETAILS. */
+async function readLocks(repository: Repository): Promise<Map<string, string>> {
+  const locks = new Map<string, string>();
+  const admin = join(repository.commonDir, "worktrees");
+  const entries = await Array.fromAsync(Deno.readDir(admin)).catch(() => []);
+  for (const { name } of entries) {
+    const reason = await Deno.readTextFile(join(admin, name, "locked")).catch(() => null);
+    const link = await Deno.readTextFile(join(admin, name, "gitdir")).catch(() => "");
+    if (reason !== null) locks.set(dirname(link.trimEnd()), reason.trimEnd());
+  }
+  return locks;
 }
 
 /** Parses the listing in its NUL-separated form; see git-worktree(1), Porcelain Format. */

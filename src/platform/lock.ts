@@ -4,7 +4,7 @@
  * The lock is an advisory lock (flock) on a file, which the system drops when its holder dies. A git child of
  * a killed holder may go on for a moment without it: what is done under a lock has to bear that.
  */
-import { ToolError } from "../errors.ts";
+import { messageOf, ToolError } from "../errors.ts";
 
 /** How to wait for a lock. */
 export interface LockOptions {
@@ -21,7 +21,7 @@ const queues = new Map<string, Promise<void>>();
 /**
  * Runs `work` while holding the lock file at `path`, which is created when missing and never deleted.
  *
- * @throws {ToolError} `repo_locked` after `waitMs`; `cancelled` when the signal fires while waiting.
+ * @throws {ToolError} `repo_not_writable`; `repo_locked` after `waitMs`; `cancelled` when the signal fires while waiting.
  */
 export async function withLock<T>(
   path: string,
@@ -35,7 +35,7 @@ export async function withLock<T>(
   const deadline = Date.now() + (options.waitMs ?? WAIT_MS);
   try {
     await turn(before, path, deadline, options.signal);
-    const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
+    const file = await openLock(path);
     try {
       await acquire(file, path, deadline, options.signal);
       return await work();
@@ -45,6 +45,15 @@ export async function withLock<T>(
   } finally {
     leave();
     if (queues.get(path) === tail) queues.delete(path);
+  }
+}
+
+async function openLock(path: string): Promise<Deno.FsFile> {
+  try {
+    return await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
+  } catch (cause) {
+    const message = `the lock file '${path}' cannot be opened: ${messageOf(cause)}`;
+    throw new ToolError("repo_not_writable", message, { cause });
   }
 }
 

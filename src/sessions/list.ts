@@ -26,8 +26,10 @@ function visible(records: readonly StoredSession[]): StoredSession[] {
   return records.filter(({ session }) => session.pending?.op !== "create");
 }
 
-/** Another process is at work: what it does will show next time. */
+/** Another process is at work, or nobody may be: what there is can be shown all the same. */
 function ignoreLocked(error: unknown): never[] {
-  if (error instanceof ToolError && error.code === "repo_locked") return [];
+  if (error instanceof ToolError && (error.code === "repo_locked" || error.code === "repo_not_writable")) {
+    return [];
+  }
   throw error;
 }

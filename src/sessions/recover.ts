@@ -1,6 +1,8 @@
 /** Bringing records, worktrees and branches back together after kills, crashes and changes by hand. */
 import { join } from "node:path";
+import { messageOf } from "../errors.ts";
 import { lstatOrNull } from "../platform/jail.ts";
+import { log } from "../platform/log.ts";
 import { takeUpUnknown } from "./adopt.ts";
 import { asOnlyWriter, type SessionScope } from "./scope.ts";
 import { ASIDE, WORKTREES_DIR } from "./session.ts";
@@ -38,8 +40,12 @@ export async function settlePending(
   return await asOnlyWriter(scope, options, async () => {
     const settled: RecoveryReport["settled"] = [];
     for (const stored of await scope.store.list(scope.main.commonDir)) {
-      if (stored.session.pending) {
+      if (!stored.session.pending) continue;
+      try {
         settled.push({ id: stored.session.id, how: await settle(scope, stored) });
+      } catch (error) {
+        // One that cannot be settled now must not keep the others from being.
+        log("warn", `session '${stored.session.id}': ${messageOf(error)}`);
       }
     }
     // Under the lock nothing is being made or removed, so what still lies there was left behind.

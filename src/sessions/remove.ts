@@ -5,6 +5,7 @@ import { backUp } from "./backup.ts";
 import { asOnlyWriter, type SessionScope } from "./scope.ts";
 import { asideOf, parseSessionId, type Session } from "./session.ts";
 import { forget, moveAside, settle } from "./settle.ts";
+import { resolveCommit } from "../git/refs.ts";
 import type { StoredSession } from "./store.ts";
 import { inspectWork, refuseLocked, type SessionWork } from "./work.ts";
 
@@ -17,7 +18,7 @@ export interface Removal {
   uncommittedFiles: number;
   /** Refs that keep what the removal took away. */
   backupRefs: string[];
-  /** The branch the worktree was on when it was not the session's own; it was left alone. */
+  /** A branch that was left: another one that the worktree was on, or the session's own if it had to stay. */
   keptBranch: string | null;
 }
 
@@ -41,13 +42,15 @@ export async function removeSession(
     const work = await inspectWork(scope, stored.session, options.signal);
     refuseLocked(work);
     const { unmergedCommits, uncommittedFiles } = work;
-    const report = { id, unmergedCommits, uncommittedFiles, keptBranch: work.otherBranch };
+    const report = { id, unmergedCommits, uncommittedFiles };
     const unsafe = unmergedCommits > 0 || uncommittedFiles > 0;
-    if (unsafe && !options.force) return { ...report, removedAt: null, backupRefs: [] };
+    if (unsafe && !options.force) return { ...report, removedAt: null, backupRefs: [], keptBranch: null };
     refuseForeign(stored.session, work);
     const backupRefs = await backUp(scope, stored.session, work, { signal: options.signal });
     await takeAway(scope, stored, work);
-    return { ...report, removedAt: Date.now(), backupRefs };
+    const { branch } = stored.session;
+    const stays = await resolveCommit(scope.git, scope.main, `refs/heads/${branch}`) !== null;
+    return { ...report, removedAt: Date.now(), backupRefs, keptBranch: stays ? branch : work.otherBranch };
   });
 }
 

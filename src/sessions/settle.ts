@@ -84,7 +84,7 @@ export async function forget(scope: SessionScope, session: Session, tip: string 
   }
   const ref = `refs/heads/${session.branch}`;
   const usedElsewhere = worktrees.some(({ path, branch }) => branch === ref && !places.includes(path));
-  if (tip !== null && !usedElsewhere) await deleteBranch(scope, session, tip);
+  if (tip !== null && !usedElsewhere) await deleteBranch(scope, session, tip).catch(logFailure);
   if (session.pending) await discard(session.pending.aside);
   await store.delete(main.commonDir, session.id);
   // The last session takes the directory with it; a directory in use stays.
@@ -105,6 +105,11 @@ export async function discard(aside: string): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
+}
+
+/** A branch that stays is no loss: the worktree is gone all the same, and the caller is told. */
+function logFailure(error: unknown): void {
+  log("warn", messageOf(error));
 }
 
 /** Deletes the branch only while it is at `tip`: a commit that came in between keeps its name. */

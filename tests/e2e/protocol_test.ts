@@ -176,13 +176,17 @@ Deno.test("requests piped in before the input is closed are answered", () =>
 Deno.test("progress is told while a slow worktree is checked out", () =>
   withTemp(async (dir) => {
     const FILES = 20;
-    const slow = join(dir, "gitconfig");
-    await Deno.writeTextFile(slow, '[filter "slow"]\n\tsmudge = sleep 0.15 && cat\n\tclean = cat\n');
+    const home = join(dir, "home");
+    await Deno.mkdir(home);
+    await Deno.writeTextFile(
+      join(home, ".gitconfig"),
+      '[filter "slow"]\n\tsmudge = sleep 0.15 && cat\n\tclean = cat\n',
+    );
     const repo = makeRepo(join(dir, "repo"), {
       ".gitattributes": "*.slow filter=slow\n",
       ...Object.fromEntries(Array.from({ length: FILES }, (_, n) => [`f${n}.slow`, `${n}\n`])),
     });
-    await withServer({ cwd: repo.dir, env: { GIT_CONFIG_GLOBAL: slow } }, async (server) => {
+    await withServer({ cwd: repo.dir, env: { HOME: home } }, async (server) => {
       const seen: { progress: number; total: number; progressToken: string }[] = [];
       server.onNotification((message) => {
         if (message.method === "notifications/progress") seen.push(message.params);

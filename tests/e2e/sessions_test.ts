@@ -768,6 +768,31 @@ Deno.test("--read-only lists sessions and neither serves writers nor writes", ()
   }));
 
 Deno.test(
+  "a branch that cannot be deleted does not keep a session from being removed",
+  scene(async (server, repo) => {
+    await server.payload("create_worktree", { sessionId: "stuck" });
+    await Deno.writeTextFile(join(repo.dir, ".git/refs/heads/session-stuck.lock"), "");
+    const removal = await server.payload("remove_session", { sessionId: "stuck" });
+    assert.deepEqual([removal.hasUnmergedChanges, removal.keptBranch], [false, "session-stuck"]);
+    assert.equal((await server.payload("get_sessions")).totalCount, 0);
+    await Deno.remove(join(repo.dir, ".git/refs/heads/session-stuck.lock"));
+    assert.match(await server.refusal("create_worktree", { sessionId: "stuck" }), /^branch already exists/);
+  }),
+);
+
+Deno.test(
+  "a repository that cannot be written is a clear error, and is listed all the same",
+  scene(async (server, repo) => {
+    await server.payload("create_worktree", { sessionId: "there" });
+    await Deno.remove(join(repo.dir, ".git/orchestragent-mcp.lock"));
+    await Deno.mkdir(join(repo.dir, ".git/orchestragent-mcp.lock"));
+    assert.match(await server.refusal("create_worktree", { sessionId: "more" }), /\(repo_not_writable\)$/);
+    await Deno.mkdir(join(repo.dir, ".worktrees/aside-session-left-over"));
+    assert.equal((await server.payload("get_sessions")).totalCount, 1);
+  }),
+);
+
+Deno.test(
   "a failed removal leaves the session whole",
   scene(async (server, repo) => {
     const { worktreePath } = await server.payload("create_worktree", { sessionId: "stay" });

@@ -57,7 +57,7 @@ export const removeSessionTool = defineTool({
         `Restore with create_worktree and baseRef '${backupRefs[0]}'.`,
       );
     }
-    if (keptBranch) lines.push(`The worktree was on branch '${keptBranch}', which was left as it is.`);
+    if (keptBranch) lines.push(`Branch '${keptBranch}' was left as it is.`);
     return lines.join("\n");
   },
 });
