@@ -20,8 +20,8 @@ export interface Repository extends GitPlace {
 
 interface Checked {
   repository: Repository;
-  /** What the files that the verdict rests on looked like. */
-  stamp: string;
+  /** What the files that the verdict rests on looked like, in their order. */
+  stamp: string[];
   files: string[];
 }
 
@@ -44,10 +44,14 @@ export class Repositories {
    */
   async open(directory: string, signal?: AbortSignal): Promise<Repository> {
     const known = this.#checked.get(directory);
-    if (known && known.stamp === await stampOf(known.files)) return known.repository;
+    if (known && String(known.stamp) === String(await stampOf(known.files))) return known.repository;
     const repository = await this.#discover(directory, signal);
-    const files = await this.#judge(repository, signal);
-    this.#checked.set(directory, { repository, stamp: await stampOf(files), files });
+    const own = ownFiles(repository);
+    // Taken before they are read: a change in between is noticed at the next call.
+    const stamp = await stampOf(own);
+    const included = await this.#judge(repository, signal);
+    const files = [...own, ...included];
+    this.#checked.set(directory, { repository, stamp: [...stamp, ...await stampOf(included)], files });
     return repository;
   }
 
@@ -117,15 +121,14 @@ export class Repositories {
     return stdout.replace(/\r?\n$/, "");
   }
 
-  /** Refuses what would run code or lead elsewhere; returns the files the verdict rests on. */
+  /** Refuses what would run code or lead elsewhere; returns the files that the config takes in. */
   async #judge(repository: Repository, signal?: AbortSignal): Promise<string[]> {
     const args = ["config", "--list", "-z", "--show-scope", "--show-origin", "--includes"];
     const entries = parseConfigList((await this.#git.exec(repository, args, { signal })).stdout);
     const own = entries.filter((entry) => entry.scope === "local" || entry.scope === "worktree");
-    const alternates = path.join(repository.commonDir, "objects", "info", "alternates");
     if (!this.#trustConfig) {
       const keys = unsafeKeys(own, { ...repository, gitDir: repository.ownDir });
-      if (await leadsOut(alternates, repository)) keys.push("objects/info/alternates");
+      if (await leadsOut(repository)) keys.push("objects/info/alternates");
       if (await isForeignLink(repository, own)) keys.push(".git (gitdir)");
       if (keys.length > 0) {
         throw new ToolError(
@@ -135,23 +138,29 @@ export class Repositories {
         );
       }
     }
-    const included = own.map((entry) => path.resolve(repository.root, entry.origin.replace(/^file:/, "")));
-    const configs = ["config", "config.worktree"].flatMap((name) => [
-      path.join(repository.commonDir, name),
-      path.join(repository.ownDir, name),
-    ]);
-    return [...new Set([...included, ...configs, alternates, path.join(repository.root, ".git")])];
+    const read = own.map((entry) => path.resolve(repository.root, entry.origin.replace(/^file:/, "")));
+    return [...new Set(read)];
   }
 }
 
-async function stampOf(files: readonly string[]): Promise<string> {
-  const stamps = await Promise.all(files.map(async (file) => {
+function stampOf(files: readonly string[]): Promise<string[]> {
+  return Promise.all(files.map(async (file) => {
     const info = await lstatOrNull(file);
     // A directory's times change with every commit; only its being another one matters.
     if (info?.isDirectory) return String(info.ino);
     return info ? `${info.ino}:${info.size}:${info.mtime?.getTime()}:${info.ctime?.getTime()}` : "-";
   }));
-  return stamps.join(" ");
+}
+
+function ownFiles({ root, ownDir, commonDir }: Repository): string[] {
+  const configs = ["config", "config.worktree"].flatMap((
+    name,
+  ) => [path.join(commonDir, name), path.join(ownDir, name)]);
+  return [...new Set([...configs, alternatesOf(commonDir), path.join(root, ".git")])];
+}
+
+function alternatesOf(commonDir: string): string {
+  return path.join(commonDir, "objects", "info", "alternates");
 }
 
 /** The admin directory of a linked worktree when it and the worktree name each other; else null. */
@@ -176,7 +185,8 @@ async function isBare(directory: string): Promise<boolean> {
 }
 
 /** Whether the object store borrows from a place outside the repository's own directory. */
-async function leadsOut(alternates: string, repository: Repository): Promise<boolean> {
+async function leadsOut(repository: Repository): Promise<boolean> {
+  const alternates = alternatesOf(repository.commonDir);
   if (!(await lstatOrNull(alternates))) return false;
   const objects = path.join(repository.commonDir, "objects");
   const lines = (await Deno.readTextFile(alternates)).split("\n").filter((line) =>

@@ -134,7 +134,9 @@ export class GitRunner {
         onStderr: options.onStderr,
       });
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) throw await this.#missing(place, error);
+      if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+        throw await this.#missing(place, error);
+      }
       throw error;
     } finally {
       this.#observer?.(args, performance.now() - started);
@@ -143,10 +145,9 @@ export class GitRunner {
 
   /** Tells a vanished git from a vanished directory; the first is looked for again next time. */
   async #missing(place: GitPlace, cause: unknown): Promise<ToolError> {
-    try {
-      await Deno.stat(place.root);
-    } catch {
-      return new ToolError("not_a_git_repository", `directory '${place.root}' does not exist`, { cause });
+    const isDirectory = await Deno.stat(place.root).then((info) => info.isDirectory, () => false);
+    if (!isDirectory) {
+      return new ToolError("not_a_git_repository", `'${place.root}' is not a directory`, { cause });
     }
     this.#binary = undefined;
     return new ToolError("git_not_found", "the git program has gone from where it was", { cause });

@@ -189,7 +189,8 @@ Deno.test("a database directory that cannot be made is a clear error", () =>
 Deno.test("a repository without git, and a path that does not exist, are clear errors", () =>
   withTemp(async (dir) => {
     await Deno.mkdir(join(dir, "plain"));
-    for (const place of ["plain", "nowhere"]) {
+    await Deno.writeTextFile(join(dir, "file"), "");
+    for (const place of ["plain", "nowhere", "file"]) {
       await withServer({ cwd: dir, flags: ["-repo", join(dir, place), "-db", dir] }, async (server) => {
         assert.match(
           await server.refusal("get_sessions"),
