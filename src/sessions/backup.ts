@@ -2,8 +2,9 @@
  * Backups: what a removal takes away stays reachable under `refs/orchestragent/backup/`, where no command of
  * git removes it by itself and from where a new session can be started.
  */
-import * as path from "node:path";
 import { ToolError } from "../errors.ts";
+import { showAgain } from "../git/hidden_edits.ts";
+import { withIndexCopy } from "../git/index_copy.ts";
 import type { Repository } from "../git/repository.ts";
 import type { GitOptions, GitRunner } from "../git/runner.ts";
 import type { SessionScope } from "./scope.ts";
@@ -19,7 +20,8 @@ const SUBMODULE_MODE = "160000";
  * commits of submodules.
  *
  * @returns The full names of the refs made, the most complete one first: `…/work`, `…/tip`, then others.
- * @throws {ToolError} `nested_repository` when the worktree holds a repository that git cannot take up.
+ * @throws {ToolError} `nested_repository` when the worktree holds a repository that git cannot take up, or a
+ * submodule with uncommitted files.
  */
 export async function backUp(
   scope: SessionScope,
@@ -30,8 +32,9 @@ export async function backUp(
   const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
   const prefix = `${PREFIX}/${session.branch}/${stamp}-${crypto.randomUUID().slice(0, 4)}`;
   const refs = new Map<string, string>();
+  refuseDirtySubmodules(session, work);
   const snapshot = work.tree && work.uncommittedFiles > 0
-    ? await snapshotOf(scope.git, work.tree, work.changedIncluded, session, options)
+    ? await snapshotOf(scope.git, work.tree, work, session, options)
     : null;
   if (snapshot) refs.set(`${prefix}/work`, snapshot);
   for (const [at, tip] of work.unnamedTips.entries()) refs.set(`${prefix}/tip${at === 0 ? "" : at + 1}`, tip);
@@ -52,24 +55,24 @@ export async function backUp(
 async function snapshotOf(
   git: GitRunner,
   tree: Repository,
-  alsoIgnored: readonly string[],
+  work: SessionWork,
   session: Session,
   options: GitOptions,
 ): Promise<string | null> {
-  const index = path.join(tree.ownDir, `backup-index-${crypto.randomUUID().slice(0, 8)}`);
-  const within: GitOptions = { ...options, write: true, env: { ...IDENTITY, GIT_INDEX_FILE: index } };
-  const ask = async (...args: string[]) => (await git.exec(tree, args, within)).stdout.trim();
-  const commit = (treeOid: string, parents: readonly string[], message: string) =>
-    ask("commit-tree", "--no-gpg-sign", treeOid, ...parents.flatMap((oid) => ["-p", oid]), "-m", message);
-  try {
-    await Deno.copyFile(path.join(tree.ownDir, "index"), index).catch(() => {});
-    const head = (await git.exec(tree, ["rev-parse", "--verify", "--quiet", "HEAD"], { okCodes: [1] })).stdout
-      .trim();
+  return await withIndexCopy(tree, async (env) => {
+    const within: GitOptions = { ...options, write: true, env: { ...IDENTITY, ...env } };
+    const ask = async (...args: string[]) => (await git.exec(tree, args, within)).stdout.trim();
+    const commit = (treeOid: string, parents: readonly string[], message: string) =>
+      ask("commit-tree", "--no-gpg-sign", treeOid, ...parents.flatMap((oid) => ["-p", oid]), "-m", message);
+    const verified = await git.exec(tree, ["rev-parse", "--verify", "--quiet", "HEAD"], { okCodes: [1] });
+    const head = verified.stdout.trim();
     const parents = head ? [head] : [];
     // An index with conflicts has no tree of its own; its content stands in the files.
     const staged = (await git.exec(tree, ["write-tree"], { ...within, okCodes: [128] })).stdout.trim();
-    await ask("add", "--all", "--", ".");
-    if (alsoIgnored.length > 0) await ask("add", "--force", "--", ...alsoIgnored);
+    // Without this, files outside the sparse part are passed over. Before git 2.34 they never were.
+    const sparse = (await git.binary()).atLeast(2, 34) ? ["--sparse"] : [];
+    await ask("add", "--all", ...sparse, "--", ".");
+    await takeIn(git, tree, work, within);
     await refuseNested(git, tree, head, within);
     const files = await ask("write-tree");
     const headTree = head ? await ask("rev-parse", `${head}^{tree}`) : "";
@@ -78,9 +81,21 @@ async function snapshotOf(
       parents.push(await commit(staged, parents, `Index of session '${session.id}'`));
     }
     return await commit(files, parents, `Uncommitted work of session '${session.id}'`);
-  } finally {
-    await Deno.remove(index).catch(() => {});
-  }
+  });
+}
+
+/** Adds what `git add --all` passes over: edits hidden from it, and ignored files that are work. */
+async function takeIn(
+  git: GitRunner,
+  tree: Repository,
+  work: SessionWork,
+  within: GitOptions,
+): Promise<void> {
+  const paths = [...work.hiddenEdits, ...work.changedIncluded];
+  if (paths.length === 0) return;
+  if (work.hiddenEdits.length > 0) await showAgain(git, tree, work.hiddenEdits, within);
+  const stdin = paths.map((path) => `${path}\0`).join("");
+  await git.exec(tree, ["update-index", "--add", "-z", "--stdin"], { ...within, stdin });
 }
 
 const IDENTITY = {
@@ -89,6 +104,20 @@ const IDENTITY = {
   GIT_COMMITTER_NAME: "orchestragent-mcp",
   GIT_COMMITTER_EMAIL: "orchestragent-mcp@localhost",
 };
+
+/** The superproject's index has no place for files of a submodule. */
+function refuseDirtySubmodules(session: Session, work: SessionWork): void {
+  if (work.dirtySubmodules.length === 0) return;
+  const paths = work.dirtySubmodules;
+  throw new ToolError(
+    "nested_repository",
+    `submodules of '${session.worktree}' have uncommitted files: ${paths.join(", ")}`,
+    {
+      next: "Commit them inside the submodule, then call again: its commits are kept.",
+      details: { paths },
+    },
+  );
+}
 
 /** git takes a repository inside the worktree for a submodule and keeps none of its content. */
 async function refuseNested(

@@ -1,7 +1,8 @@
 /** Creating a session: a branch and a worktree of its own, all or nothing. */
-import { ToolError } from "../errors.ts";
+import { messageOf, ToolError } from "../errors.ts";
 import { listRefs, resolveCommit } from "../git/refs.ts";
 import { lstatOrNull } from "../platform/jail.ts";
+import { log } from "../platform/log.ts";
 import { dirname } from "node:path";
 import { takeUp } from "./adopt.ts";
 import { type Base, findBase } from "./base.ts";
@@ -54,7 +55,7 @@ export async function createSession(
       await moveIn(scope, session);
       return { session: await confirm(scope, stored), included };
     } catch (error) {
-      await settle(scope, stored);
+      await settle(scope, stored).catch((cause) => log("warn", messageOf(cause)));
       throw error;
     }
   });

@@ -1,8 +1,9 @@
 /** What work a session holds that would be lost, or only hidden, if it were removed now. */
 import { isContained } from "../git/containment.ts";
+import { hiddenEdits } from "../git/hidden_edits.ts";
 import { listRefs } from "../git/refs.ts";
 import type { Repository } from "../git/repository.ts";
-import { readStatus, type Status } from "../git/status.ts";
+import { readStatus, type Status, type StatusEntry } from "../git/status.ts";
 import { INITIALIZING, listWorktrees, type Worktree } from "../git/worktrees.ts";
 import { lstatOrNull } from "../platform/jail.ts";
 import { ToolError } from "../errors.ts";
@@ -26,9 +27,14 @@ export interface SessionWork {
   detached: string | null;
   /** Short name of the branch the worktree is on when it is not the session's own; that one is kept. */
   otherBranch: string | null;
-  /** Entries of git status, and files listed in .worktreeinclude that were changed. */
+  /** Entries of git status, and the two kinds of files that it does not tell of. */
   uncommittedFiles: number;
+  /** Ignored files listed in .worktreeinclude that were changed. */
   changedIncluded: string[];
+  /** Edited files that git was told not to look at. */
+  hiddenEdits: string[];
+  /** Submodules with changed or untracked files of their own. */
+  dirtySubmodules: string[];
   /** Commits that are in neither the base nor its upstream, however named. */
   unmergedCommits: number;
   /** Commits that removal would leave without a name: what a backup has to keep. */
@@ -51,13 +57,14 @@ export async function inspectWork(
   ]);
   const registered = worktrees.find((worktree) => worktree.path === session.worktree) ?? null;
   const tip = refs.get(`refs/heads/${session.branch}`)?.oid ?? null;
-  const [status, included, modules] = tree
+  const [status, included, hidden, modules] = tree
     ? await Promise.all([
       readStatus(git, tree, { signal }),
       changedIncluded(git, main, tree, signal),
+      hiddenEdits(git, tree, { signal }),
       modulesOf(tree),
     ])
-    : [null, [], []];
+    : [null, [], [], []];
   const head = headOf(status, session, registered);
   const tips = [...new Set([tip, head.detached].filter((oid) => oid !== null))];
   const unmerged = await unmergedOf(scope, session, tips, signal);
@@ -67,8 +74,10 @@ export async function inspectWork(
     registered,
     tip,
     ...head,
-    uncommittedFiles: (status?.entries.length ?? 0) + included.length,
+    uncommittedFiles: (status?.entries.length ?? 0) + included.length + hidden.length,
     changedIncluded: included,
+    hiddenEdits: hidden,
+    dirtySubmodules: (status?.entries ?? []).filter(isDirtySubmodule).map((entry) => entry.path),
     unmergedCommits: unmerged.commits + await unpushedInModules(git, main, modules, signal),
     unnamedTips: unmerged.unnamed,
     modules,
@@ -100,6 +109,11 @@ export async function openTree(
     if (error instanceof ToolError && error.code === "not_a_git_repository") return null;
     throw error;
   }
+}
+
+/** The third and fourth letter tell of modified and of untracked content inside. */
+function isDirtySubmodule(entry: StatusEntry): boolean {
+  return /^S.(M.|.U)$/.test(entry.submodule ?? "");
 }
 
 function headOf(status: Status | null, session: Session, registered: Worktree | null) {

@@ -305,6 +305,41 @@ Deno.test(
 );
 
 Deno.test(
+  "edits that git was told not to look at are counted and kept",
+  scene(async (server, repo) => {
+    repo.commit("More", { "config.ini": "default\n", "sparse/in.txt": "in\n", "out/side.txt": "out\n" });
+    const { worktreePath } = await server.payload("create_worktree", { sessionId: "hidden" });
+    const tree = repo.at(worktreePath);
+    tree.git("update-index", "--assume-unchanged", "a.txt");
+    tree.git("update-index", "--skip-worktree", "config.ini");
+    assert.equal(tree.git("status", "--porcelain"), "");
+    tree.write("a.txt", "assumed\n");
+    tree.write("config.ini", "mine\n");
+    assert.equal(tree.git("status", "--porcelain"), "");
+    const refused = await server.payload("remove_session", { sessionId: "hidden" });
+    assert.deepEqual([refused.hasUnmergedChanges, refused.uncommittedFiles], [true, 2]);
+    const { backupRefs: [work] } = await server.payload("remove_session", {
+      sessionId: "hidden",
+      force: true,
+    });
+    assert.equal(repo.git("show", `${work}:a.txt`), "assumed");
+    assert.equal(repo.git("show", `${work}:config.ini`), "mine");
+
+    const sparse = repo.at((await server.payload("create_worktree", { sessionId: "sparse" })).worktreePath);
+    sparse.git("sparse-checkout", "set", "sparse");
+    sparse.write("out/side.txt", "written outside the sparse part\n");
+    assert.equal((await server.payload("remove_session", { sessionId: "sparse" })).hasUnmergedChanges, true);
+    const forced = await server.payload("remove_session", { sessionId: "sparse", force: true });
+    assert.equal(repo.git("show", `${forced.backupRefs[0]}:out/side.txt`), "written outside the sparse part");
+    assert.equal(
+      repo.git("show", `${forced.backupRefs[0]}:config.ini`),
+      "default",
+      "what is not there is not deleted",
+    );
+  }),
+);
+
+Deno.test(
   "remove_session leaves a branch of another name that the worktree is on",
   scene(async (server, repo) => {
     const tree = repo.at((await server.payload("create_worktree", { sessionId: "renamed" })).worktreePath);
@@ -530,6 +565,26 @@ Deno.test(
       repo.git("for-each-ref", "--contains", tip, "--format=%(refname)"),
       /modules\/lib\/heads\/inner-work/,
     );
+  }),
+);
+
+Deno.test(
+  "uncommitted files in a submodule keep a session from being removed, forced or not",
+  scene(async (server, repo, dir) => {
+    const library = makeRepo(join(dir, "library"));
+    repo.git("submodule", "--quiet", "add", library.dir, "lib");
+    repo.commit("With a submodule");
+    const { worktreePath } = await server.payload("create_worktree", { sessionId: "subdirty" });
+    const tree = repo.at(worktreePath);
+    tree.git("submodule", "--quiet", "update", "--init");
+    for (const file of ["a.txt", "new.txt"]) {
+      await Deno.writeTextFile(join(worktreePath, "lib", file), "only here\n");
+      assert.equal((await server.payload("remove_session", { sessionId: "subdirty" })).uncommittedFiles, 1);
+      const text = await server.refusal("remove_session", { sessionId: "subdirty", force: true });
+      assert.match(text, /lib\nCommit them inside the submodule.*\(nested_repository\)$/);
+      assert.equal(await Deno.readTextFile(join(worktreePath, "lib", file)), "only here\n");
+      tree.at(join(worktreePath, "lib")).git("reset", "--quiet", "--hard");
+    }
   }),
 );
 

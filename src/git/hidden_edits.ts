@@ -1,0 +1,44 @@
+/**
+ * Edits that git was told not to look at: files marked assume-unchanged or skip-worktree whose content on disk
+ * is not that of the index. `git status` is silent about them; see git-update-index(1).
+ */
+import { join } from "node:path";
+import { lstatOrNull } from "../platform/jail.ts";
+import { withIndexCopy } from "./index_copy.ts";
+import type { Repository } from "./repository.ts";
+import type { GitOptions, GitRunner } from "./runner.ts";
+
+/** Paths with hidden edits, relative to the top. */
+export async function hiddenEdits(
+  git: GitRunner,
+  tree: Repository,
+  options: GitOptions = {},
+): Promise<string[]> {
+  const { stdout } = await git.exec(tree, ["ls-files", "-v", "-z"], options);
+  // A tag in lower case is assume-unchanged, an S is skip-worktree.
+  const marked = stdout.split("\0").filter((record) => /^[a-zS] /.test(record)).map((record) =>
+    record.slice(2)
+  );
+  const present: string[] = [];
+  for (const path of marked) if (await lstatOrNull(join(tree.root, path))) present.push(path);
+  if (present.length === 0) return [];
+  return await withIndexCopy(tree, async (env) => {
+    await showAgain(git, tree, present, { ...options, env });
+    const changed = await git.exec(tree, ["diff-files", "--name-only", "-z"], { ...options, env });
+    const wanted = new Set(present);
+    return changed.stdout.split("\0").filter((path) => wanted.has(path));
+  });
+}
+
+/** Takes both marks off, in the index that `options.env` names. */
+export async function showAgain(
+  git: GitRunner,
+  tree: Repository,
+  paths: readonly string[],
+  options: GitOptions,
+): Promise<void> {
+  const stdin = paths.map((path) => `${path}\0`).join("");
+  for (const flag of ["--no-assume-unchanged", "--no-skip-worktree"]) {
+    await git.exec(tree, ["update-index", flag, "-z", "--stdin"], { ...options, write: true, stdin });
+  }
+}
