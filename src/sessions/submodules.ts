@@ -8,7 +8,7 @@ import type { GitRunner } from "../git/runner.ts";
 import { lstatOrNull } from "../platform/jail.ts";
 
 /** Git directories of the worktree's submodule clones, nested ones too. */
-export async function modulesOf(tree: Repository): Promise<string[]> {
+async function modulesOf(tree: Repository): Promise<string[]> {
   const found: string[] = [];
   const todo = [path.join(tree.ownDir, "modules")];
   for (let directory = todo.pop(); directory !== undefined; directory = todo.pop()) {
@@ -26,34 +26,39 @@ export async function modulesOf(tree: Repository): Promise<string[]> {
   return found.sort();
 }
 
-/** Commits in the clones that no remote of theirs is known to have. */
-export async function unpushedInModules(
-  git: GitRunner,
-  main: Repository,
-  modules: readonly string[],
-  signal?: AbortSignal,
-): Promise<number> {
-  const counts = await Promise.all(modules.map(async (gitDir) => {
-    const place = { root: main.root, gitDir };
-    const { stdout } = await git.exec(place, ["rev-list", "--count", "HEAD", "--all", "--not", "--remotes"], {
-      okCodes: [128],
-      signal,
-    });
-    return Number(stdout) || 0;
-  }));
-  return counts.reduce((sum, count) => sum + count, 0);
+/** A submodule clone with commits that no remote of it is known to have. */
+export interface UnpushedModule {
+  /** Its git directory. */
+  gitDir: string;
+  commits: number;
 }
 
-/** Fetches everything the clones hold into the main repository, under `prefix`. */
+/** The clones of a worktree that hold commits of their own. */
+export async function unpushedModules(
+  git: GitRunner,
+  main: Repository,
+  tree: Repository,
+  signal?: AbortSignal,
+): Promise<UnpushedModule[]> {
+  const counted = await Promise.all((await modulesOf(tree)).map(async (gitDir) => {
+    const place = { root: main.root, gitDir };
+    const args = ["rev-list", "--count", "HEAD", "--all", "--not", "--remotes"];
+    const { stdout } = await git.exec(place, args, { okCodes: [128], signal });
+    return { gitDir, commits: Number(stdout) || 0 };
+  }));
+  return counted.filter(({ commits }) => commits > 0);
+}
+
+/** Fetches all branches of the clones into the main repository, under `prefix`. */
 export async function keepModules(
   git: GitRunner,
   main: Repository,
   tree: Repository,
-  modules: readonly string[],
+  modules: readonly UnpushedModule[],
   prefix: string,
 ): Promise<string[]> {
   const kept: string[] = [];
-  for (const gitDir of modules) {
+  for (const { gitDir } of modules) {
     const name = path.relative(path.join(tree.ownDir, "modules"), gitDir).split(path.sep).join("/");
     const target = `${prefix}/modules/${name}`;
     const specs = [`+HEAD:${target}/HEAD`, `+refs/heads/*:${target}/heads/*`];

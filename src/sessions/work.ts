@@ -12,7 +12,7 @@ import { findBase } from "./base.ts";
 import { changedIncluded } from "./include.ts";
 import type { SessionScope } from "./scope.ts";
 import type { Session } from "./session.ts";
-import { modulesOf, unpushedInModules } from "./submodules.ts";
+import { type UnpushedModule, unpushedModules } from "./submodules.ts";
 
 /** A session as git and the disk show it now. */
 export interface SessionWork {
@@ -39,8 +39,7 @@ export interface SessionWork {
   unmergedCommits: number;
   /** Commits that removal would leave without a name: what a backup has to keep. */
   unnamedTips: string[];
-  /** Git directories of the worktree's own submodule clones. */
-  modules: string[];
+  modules: UnpushedModule[];
 }
 
 /** Looks at a session. */
@@ -62,7 +61,7 @@ export async function inspectWork(
       readStatus(git, tree, { signal }),
       changedIncluded(git, main, tree, signal),
       hiddenEdits(git, tree, { signal }),
-      modulesOf(tree),
+      unpushedModules(git, main, tree, signal),
     ])
     : [null, [], [], []];
   const head = headOf(status, session, registered);
@@ -78,7 +77,7 @@ export async function inspectWork(
     changedIncluded: included,
     hiddenEdits: hidden,
     dirtySubmodules: (status?.entries ?? []).filter(isDirtySubmodule).map((entry) => entry.path),
-    unmergedCommits: unmerged.commits + await unpushedInModules(git, main, modules, signal),
+    unmergedCommits: modules.reduce((sum, { commits }) => sum + commits, unmerged.commits),
     unnamedTips: unmerged.unnamed,
     modules,
   };
