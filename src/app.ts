@@ -8,6 +8,8 @@ import { recover } from "./sessions/recover.ts";
 import { mainRepository, type SessionScope } from "./sessions/scope.ts";
 import { SessionStore } from "./sessions/store.ts";
 
+const RECOVERY_WAIT_MS = 1_000;
+
 /** What the operator decided at start. */
 export interface AppConfig {
   /** The repository, absolute. */
@@ -76,11 +78,11 @@ export class App {
 
   async #recover(scope: SessionScope): Promise<void> {
     try {
-      const { settled, takenUp } = await recover(scope);
+      const { settled, takenUp } = await recover(scope, { waitMs: RECOVERY_WAIT_MS });
       for (const { id, how } of settled) log("warn", `session '${id}': an interrupted change was ${how}`);
       for (const id of takenUp) log("info", `session '${id}' was taken up from git`);
     } catch (error) {
-      this.#recovered = undefined;
+      // Whoever holds the lock will have put things right, and every listing looks again.
       log("warn", `could not look for interrupted work: ${messageOf(error)}`);
     }
   }

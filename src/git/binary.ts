@@ -30,7 +30,7 @@ export async function findGit(
   roots: readonly string[],
 ): Promise<GitBinary> {
   const forbidden: string[] = [];
-  const names = Deno.build.os === "windows" ? ["git.exe", "git.cmd"] : ["git"];
+  const names = Deno.build.os === "windows" ? ["git.exe"] : ["git"];
   for (const directory of trustedDirectories(searchPath, roots)) {
     for (const name of names) {
       const file = path.join(directory, name);

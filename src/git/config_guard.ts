@@ -88,9 +88,16 @@ function leadsToProgram(key: string): boolean {
   return !/^(https?|ssh|git\+ssh|ssh\+git):\/\//i.test(base) && !/^[\w.-]+@[\w.-]+:/.test(base);
 }
 
-function staysInside(value: string, place: GuardedPlace, entry: ConfigEntry): boolean {
-  if (value.startsWith("~")) return false;
-  const from = path.dirname(entry.origin.replace(/^file:/, ""));
-  const target = path.resolve(place.root, from, value);
+/** The file that an include names; null for any other entry. A path into somebody's home is none we follow. */
+export function includeTarget(entry: ConfigEntry, root: string): string | null {
+  if (!/^include(if\..*)?\.path$/s.test(entry.key) || !entry.value || entry.value.startsWith("~")) {
+    return null;
+  }
+  return path.resolve(root, path.dirname(entry.origin.replace(/^file:/, "")), entry.value);
+}
+
+function staysInside(_value: string, place: GuardedPlace, entry: ConfigEntry): boolean {
+  const target = includeTarget(entry, place.root);
+  if (target === null) return false;
   return isWithin(place.commonDir, target) || isWithin(place.root, target);
 }

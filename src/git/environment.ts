@@ -5,7 +5,7 @@
 
 /** Variables handed on from the server's environment; everything else is dropped. */
 const HANDED_ON = new Set([
-  ...["PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GNUPGHOME"],
+  ...["HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GNUPGHOME"],
   ...["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR"],
   ...[
     "HTTP_PROXY",
@@ -63,6 +63,8 @@ export const HARDENED: readonly string[] = [
   ...[
     "core.fsmonitor=false",
     "core.untrackedCache=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
     "core.pager=cat",
     "core.editor=true",
     "core.askPass=",
@@ -84,13 +86,17 @@ export const NO_HOOKS: readonly string[] = ["-c", "core.hooksPath=/dev/null"];
 /** For every subcommand that prints a diff: no external diff program, no textconv. */
 export const NO_DIFF_PROGRAMS: readonly string[] = ["--no-ext-diff", "--no-textconv"];
 
-/** The child's environment, from the server's own. Pure, so that a test can pin it. */
-export function gitEnvironment(own: Record<string, string>): Record<string, string> {
+/**
+ * The child's environment, from the server's own. Pure, so that a test can pin it.
+ *
+ * @param searchPath The trusted part of PATH: git looks there for ssh, git-lfs and credential helpers.
+ */
+export function gitEnvironment(own: Record<string, string>, searchPath: string): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(own)) {
     if (HANDED_ON.has(folded(name))) env[name] = value;
   }
-  return { ...env, ...FIXED };
+  return { ...env, ...FIXED, PATH: searchPath };
 }
 
 /** Windows does not tell `Path` from `PATH`. */

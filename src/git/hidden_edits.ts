@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { lstatOrNull } from "../platform/jail.ts";
 import { withIndexCopy } from "./index_copy.ts";
+import type { IndexEntry } from "./index_entries.ts";
 import type { Repository } from "./repository.ts";
 import type { GitOptions, GitRunner } from "./runner.ts";
 
@@ -12,26 +13,28 @@ import type { GitOptions, GitRunner } from "./runner.ts";
 export async function hiddenEdits(
   git: GitRunner,
   tree: Repository,
+  entries: readonly IndexEntry[],
   options: GitOptions = {},
 ): Promise<string[]> {
-  const { stdout } = await git.exec(tree, ["ls-files", "-v", "-z"], options);
-  // A tag in lower case is assume-unchanged, an S is skip-worktree.
-  const marked = stdout.split("\0").filter((record) => /^[a-zS] /.test(record)).map((record) =>
-    record.slice(2)
-  );
   const present: string[] = [];
-  for (const path of marked) if (await lstatOrNull(join(tree.root, path))) present.push(path);
-  if (present.length === 0) return [];
+  const unreadable: string[] = [];
+  for (const { path, unwatched } of entries) {
+    if (!unwatched) continue;
+    // A name that is not UTF-8 cannot be looked up: better taken for an edit than for none.
+    if (path.includes("\ufffd")) unreadable.push(path);
+    else if (await lstatOrNull(join(tree.root, path))) present.push(path);
+  }
+  if (present.length === 0) return unreadable;
   return await withIndexCopy(tree, async (env) => {
-    await showAgain(git, tree, present, { ...options, env });
+    await watchAgain(git, tree, present, { ...options, env });
     const changed = await git.exec(tree, ["diff-files", "--name-only", "-z"], { ...options, env });
     const wanted = new Set(present);
-    return changed.stdout.split("\0").filter((path) => wanted.has(path));
+    return [...changed.stdout.split("\0").filter((path) => wanted.has(path)), ...unreadable];
   });
 }
 
 /** Takes both marks off, in the index that `options.env` names. */
-export async function showAgain(
+export async function watchAgain(
   git: GitRunner,
   tree: Repository,
   paths: readonly string[],

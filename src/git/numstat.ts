@@ -4,7 +4,14 @@ import type { Repository } from "./repository.ts";
 import type { GitOptions, GitRunner } from "./runner.ts";
 
 /** The options of every counting diff. */
-export const NUMSTAT: readonly string[] = [...NO_DIFF_PROGRAMS, "--numstat", "-M", "-z"];
+export const NUMSTAT: readonly string[] = [
+  ...NO_DIFF_PROGRAMS,
+  // Looking into submodules would follow their own config.
+  "--ignore-submodules=dirty",
+  "--numstat",
+  "-M",
+  "-z",
+];
 
 /** A count of changed lines; binary files count as none. */
 export interface LineCount {

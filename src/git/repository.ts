@@ -4,7 +4,7 @@
 import * as path from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
 import { isWithin, lstatOrNull } from "../platform/jail.ts";
-import { type ConfigEntry, parseConfigList, unsafeKeys } from "./config_guard.ts";
+import { type ConfigEntry, includeTarget, parseConfigList, unsafeKeys } from "./config_guard.ts";
 import type { GitPlace, GitRunner } from "./runner.ts";
 
 /** A repository, or one of its worktrees, that was found safe to work on. */
@@ -17,6 +17,8 @@ export interface Repository extends GitPlace {
   commonDir: string;
   bare: boolean;
 }
+
+const MOST_INCLUDES = 50;
 
 interface Checked {
   repository: Repository;
@@ -125,7 +127,9 @@ export class Repositories {
   async #judge(repository: Repository, signal?: AbortSignal): Promise<string[]> {
     const args = ["config", "--list", "-z", "--show-scope", "--show-origin", "--includes"];
     const entries = parseConfigList((await this.#git.exec(repository, args, { signal })).stdout);
-    const own = entries.filter((entry) => entry.scope === "local" || entry.scope === "worktree");
+    const read = entries.filter((entry) => entry.scope === "local" || entry.scope === "worktree");
+    const { included, files } = await this.#included(repository, read, signal);
+    const own = [...read, ...included];
     if (!this.#trustConfig) {
       const keys = unsafeKeys(own, { ...repository, gitDir: repository.ownDir });
       if (await leadsOut(repository)) keys.push("objects/info/alternates");
@@ -138,8 +142,33 @@ export class Repositories {
         );
       }
     }
-    const read = own.map((entry) => path.resolve(repository.root, entry.origin.replace(/^file:/, "")));
-    return [...new Set(read)];
+    return files;
+  }
+
+  /**
+   * The files that config takes in, and what they say, whatever the condition: one that does not hold here
+   * may hold in a worktree or on another branch.
+   */
+  async #included(repository: Repository, entries: readonly ConfigEntry[], signal?: AbortSignal) {
+    const files = new Set<string>();
+    const included: ConfigEntry[] = [];
+    const todo = [...entries];
+    for (let entry = todo.pop(); entry !== undefined; entry = todo.pop()) {
+      const file = includeTarget(entry, repository.root);
+      if (file === null || files.has(file) || files.size >= MOST_INCLUDES) continue;
+      files.add(file);
+      if (!(await lstatOrNull(file))?.isFile) continue;
+      const args = ["config", "--file", file, "--list", "-z", "--show-scope", "--show-origin"];
+      const { stdout } = await this.#git.exec(repository, args, { okCodes: [1, 128], signal });
+      const found = parseConfigList(stdout).map((one) => ({
+        ...one,
+        scope: "local",
+        origin: `file:${file}`,
+      }));
+      included.push(...found);
+      todo.push(...found);
+    }
+    return { included, files: [...files] };
   }
 }
 
@@ -167,13 +196,25 @@ function alternatesOf(commonDir: string): string {
 async function linkedGitDir(main: Repository, directory: string): Promise<string | null> {
   const link = path.join(directory, ".git");
   if (!(await lstatOrNull(link))?.isFile) return null;
-  const target = /^gitdir: (.+?)\r?\n?$/s.exec(await Deno.readTextFile(link))?.[1];
+  const target = /^gitdir: (.+?)\r?\n?$/s.exec(await Deno.readTextFile(link).catch(() => ""))?.[1];
   if (target === undefined) return null;
   const ownDir = await Deno.realPath(path.resolve(directory, target)).catch(() => "");
   if (path.dirname(ownDir) !== path.join(main.commonDir, "worktrees")) return null;
   const back = await Deno.readTextFile(path.join(ownDir, "gitdir")).catch(() => "");
   const claimed = path.resolve(ownDir, back.replace(/\r?\n$/, ""));
-  return await Deno.realPath(claimed).catch(() => claimed) === await Deno.realPath(link) ? ownDir : null;
+  const real = await Deno.realPath(link).catch(() => null);
+  return await Deno.realPath(claimed).catch(() => claimed) === real ? ownDir : null;
+}
+
+/** The admin directory of the worktree registered at `worktree`, also when the worktree itself is gone. */
+export async function adminDirectory(main: Repository, worktree: string): Promise<string | null> {
+  const all = path.join(main.commonDir, "worktrees");
+  for (const { name } of await Array.fromAsync(Deno.readDir(all)).catch(() => [])) {
+    const back = await Deno.readTextFile(path.join(all, name, "gitdir")).catch(() => "");
+    const claimed = path.resolve(all, name, back.replace(/\r?\n$/, ""));
+    if (claimed === path.join(worktree, ".git")) return path.join(all, name);
+  }
+  return null;
 }
 
 /** Whether a directory is itself a git directory (bare repository), judged by its layout. */

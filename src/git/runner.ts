@@ -1,11 +1,12 @@
 /**
  * The git runner: every git child of the product is started here, in one hardened form.
  */
+import { delimiter } from "node:path";
 import { ToolError } from "../errors.ts";
 import { PARALLELISM, Semaphore } from "../platform/pool.ts";
 import { run, type RunResult } from "../platform/process.ts";
 import { clipped, redacted } from "../platform/text.ts";
-import { findGit, type GitBinary } from "./binary.ts";
+import { findGit, type GitBinary, trustedDirectories } from "./binary.ts";
 import { gitEnvironment, HARDENED, NO_HOOKS } from "./environment.ts";
 
 /** Where a git command runs. */
@@ -69,8 +70,9 @@ export class GitRunner {
    * @param roots Directories whose programs are never run.
    */
   constructor(own: Record<string, string>, roots: readonly string[] = [], observer?: GitObserver) {
-    this.#env = gitEnvironment(own);
-    this.#searchPath = own.PATH ?? own.Path ?? "";
+    const searchPath = own.PATH ?? own.Path ?? "";
+    this.#searchPath = searchPath;
+    this.#env = gitEnvironment(own, trustedDirectories(searchPath, roots).join(delimiter));
     this.#roots = roots;
     this.#observer = observer;
   }
@@ -92,7 +94,11 @@ export class GitRunner {
   async exec(place: GitPlace, args: readonly string[], options: GitOptions = {}): Promise<GitOutput> {
     const result = await this.#permits.run(() => this.#spawn(place, args, options));
     if (result.timedOut) {
-      throw new ToolError("git_timeout", `'git ${args[0]}' took too long in '${place.root}'`);
+      throw new ToolError("git_timeout", `'git ${nameOf(args)}' took too long in '${place.root}'`);
+    }
+    // Whoever sets a cap reckons with a cut answer; nobody else can make sense of one.
+    if (result.truncated && options.maxStdout === undefined) {
+      throw new ToolError("git_failed", `'git ${nameOf(args)}' answered more than ${MAX_STDOUT} bytes`);
     }
     const stopped = result.truncated && !options.write;
     if (result.code !== 0 && !stopped && !options.okCodes?.includes(result.code)) {
@@ -154,6 +160,13 @@ export class GitRunner {
   }
 }
 
+/** The subcommand, behind `-c` settings. */
+function nameOf(args: readonly string[]): string {
+  let at = 0;
+  while (args[at] === "-c") at += 2;
+  return args[at] ?? "";
+}
+
 function failure(place: GitPlace, args: readonly string[], result: RunResult): ToolError {
   const words = redacted(clipped(result.stderr.trim() || DECODER.decode(result.stdout).trim(), 2000));
   if (/detected dubious ownership/.test(words)) {
@@ -162,7 +175,7 @@ function failure(place: GitPlace, args: readonly string[], result: RunResult): T
   if (/not a git repository/i.test(words)) {
     return new ToolError("not_a_git_repository", `'${place.root}' is not inside a git repository`);
   }
-  return new ToolError("git_failed", `git ${args[0]} failed (exit ${result.code}): ${words}`, {
+  return new ToolError("git_failed", `git ${nameOf(args)} failed (exit ${result.code}): ${words}`, {
     details: { exitCode: result.code, stderr: words },
   });
 }

@@ -24,13 +24,19 @@ export interface StatusEntry {
   submodule?: string;
 }
 
-/** Runs status; untracked directories count as one entry, as git shows them by default. */
+/**
+ * Runs status; untracked directories count as one entry, as git shows them by default.
+ *
+ * @param options With `submodules` git also looks into submodules, where it follows their own config: judge
+ * that first. Without it only their commits are compared.
+ */
 export async function readStatus(
   git: GitRunner,
   repository: Repository,
-  options: GitOptions = {},
+  options: GitOptions & { submodules?: boolean } = {},
 ): Promise<Status> {
-  const args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal"];
+  const inside = `--ignore-submodules=${options.submodules ? "none" : "dirty"}`;
+  const args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", inside];
   return parseStatus((await git.exec(repository, args, options)).stdout);
 }
 

@@ -1,5 +1,5 @@
 /** The worktrees of a repository: `git worktree list --porcelain`. */
-import { dirname, join } from "node:path";
+import { dirname, join, normalize } from "node:path";
 import type { Repository } from "./repository.ts";
 import type { GitRunner } from "./runner.ts";
 
@@ -30,6 +30,8 @@ export async function listWorktrees(
   const z = binary.atLeast(2, 36) ? ["-z"] : [];
   const { stdout } = await git.exec(repository, ["worktree", "list", "--porcelain", ...z], { signal });
   const worktrees = parseWorktrees(z.length > 0 ? stdout : stdout.replaceAll("\n", "\0"));
+  // Windows' git prints forward slashes.
+  for (const worktree of worktrees) worktree.path = normalize(worktree.path);
   if (binary.atLeast(2, 31)) return worktrees;
   const locks = await readLocks(repository);
   return worktrees.map((worktree) => ({ ...worktree, locked: locks.get(worktree.path) ?? null }));

@@ -69,25 +69,6 @@ export async function copyInto(root: string, relative: string, source: string): 
   return true;
 }
 
-/** Replaces a file's content in one step: a new file beside it, flushed, then renamed over it. */
-export async function replaceFile(file: string, content: string, mode = 0o644): Promise<void> {
-  const temporary = `${file}.${crypto.randomUUID()}.tmp`;
-  const out = await Deno.open(temporary, { write: true, createNew: true, mode });
-  try {
-    try {
-      const bytes = new TextEncoder().encode(content);
-      for (let at = 0; at < bytes.length;) at += await out.write(bytes.subarray(at));
-      await out.sync();
-    } finally {
-      out.close();
-    }
-    await Deno.rename(temporary, file);
-  } catch (error) {
-    await Deno.remove(temporary).catch(() => {});
-    throw error;
-  }
-}
-
 /** Whether a symbolic link stands at the path itself. */
 export async function isSymlink(file: string): Promise<boolean> {
   return (await lstatOrNull(file))?.isSymlink ?? false;

@@ -2,12 +2,12 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { type ErrorCode, messageOf, ToolError } from "../errors.ts";
 import { log } from "../platform/log.ts";
-import { redacted } from "../platform/text.ts";
+import { plain, redacted } from "../platform/text.ts";
 import type { Tool, Toolset } from "../tools/tool.ts";
 
 /** A success: the payload for programs, the same facts as text for readers; either half is enough alone. */
 export function success(tool: Tool, payload: Record<string, unknown>): CallToolResult {
-  return { content: [{ type: "text", text: tool.render(payload) }], structuredContent: payload };
+  return { content: [{ type: "text", text: plain(tool.render(payload)) }], structuredContent: payload };
 }
 
 /** A refused or failed call: text only, because some clients drop the text when there is a payload too. */

@@ -14,11 +14,11 @@ import { branchOf, idOf, type Session, worktreeOf, WORKTREES_DIR } from "./sessi
 export async function takeUpUnknown(
   scope: SessionScope,
   known: ReadonlySet<string>,
-  signal?: AbortSignal,
+  options: { signal?: AbortSignal; waitMs?: number } = {},
 ): Promise<string[]> {
   const unknown = (await worktreeIds(scope)).filter((id) => !known.has(id));
   if (unknown.length === 0) return [];
-  return await asOnlyWriter(scope, { signal }, async () => {
+  return await asOnlyWriter(scope, options, async () => {
     const taken: string[] = [];
     for (const id of unknown) {
       if (await scope.store.get(scope.main.commonDir, id) === null && await takeUp(scope, id)) taken.push(id);
@@ -31,7 +31,9 @@ export async function takeUpUnknown(
 export async function takeUp(scope: SessionScope, id: string): Promise<boolean> {
   const worktree = worktreeOf(scope.main.root, id);
   const link = await lstatOrNull(join(worktree, ".git"));
-  if (!link?.isFile) return false;
+  // Through a link it would lead out of the repository.
+  const directory = await lstatOrNull(join(scope.main.root, WORKTREES_DIR));
+  if (!link?.isFile || !directory?.isDirectory) return false;
   let start: string;
   let base: string;
   try {

@@ -2,37 +2,33 @@
  * Backups: what a removal takes away stays reachable under `refs/orchestragent/backup/`, where no command of
  * git removes it by itself and from where a new session can be started.
  */
-import { ToolError } from "../errors.ts";
-import { showAgain } from "../git/hidden_edits.ts";
+import { messageOf, ToolError } from "../errors.ts";
+import { watchAgain } from "../git/hidden_edits.ts";
 import { withIndexCopy } from "../git/index_copy.ts";
+import { GITLINK, listIndex } from "../git/index_entries.ts";
 import type { Repository } from "../git/repository.ts";
 import type { GitOptions, GitRunner } from "../git/runner.ts";
 import type { SessionScope } from "./scope.ts";
 import type { Session } from "./session.ts";
-import { keepModules } from "./submodules.ts";
 import type { SessionWork } from "./work.ts";
 
 const PREFIX = "refs/orchestragent/backup";
-const SUBMODULE_MODE = "160000";
 
 /**
- * Keeps the commits that removal would leave without a name, a commit of the uncommitted work, and the
- * commits of submodules.
+ * Keeps the commits that removal would leave without a name, and a commit of the uncommitted work.
  *
  * @returns The full names of the refs made, the most complete one first: `…/work`, `…/tip`, then others.
- * @throws {ToolError} `nested_repository` when the worktree holds a repository that git cannot take up, or a
- * submodule with uncommitted files.
+ * @throws {ToolError} `nested_repository` when the worktree holds a repository that git cannot take up.
  */
 export async function backUp(
   scope: SessionScope,
   session: Session,
   work: SessionWork,
-  options: GitOptions,
+  options: GitOptions = {},
 ): Promise<string[]> {
   const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
   const prefix = `${PREFIX}/${session.branch}/${stamp}-${crypto.randomUUID().slice(0, 4)}`;
   const refs = new Map<string, string>();
-  refuseDirtySubmodules(session, work);
   const snapshot = work.tree && work.uncommittedFiles > 0
     ? await snapshotOf(scope.git, work.tree, work, session, options)
     : null;
@@ -42,10 +38,7 @@ export async function backUp(
     const stdin = [...refs].map(([ref, oid]) => `create ${ref} ${oid}\n`).join("");
     await scope.git.exec(scope.main, ["update-ref", "--stdin"], { ...options, write: true, stdin });
   }
-  const modules = work.tree && work.modules.length > 0
-    ? await keepModules(scope.git, scope.main, work.tree, work.modules, prefix)
-    : [];
-  return [...refs.keys(), ...modules];
+  return [...refs.keys()];
 }
 
 /**
@@ -71,7 +64,20 @@ async function snapshotOf(
     const staged = (await git.exec(tree, ["write-tree"], { ...within, okCodes: [128] })).stdout.trim();
     // Without this, files outside the sparse part are passed over. Before git 2.34 they never were.
     const sparse = (await git.binary()).atLeast(2, 34) ? ["--sparse"] : [];
-    await ask("add", "--all", ...sparse, "--", ".");
+    const add = [
+      "-c",
+      "core.safecrlf=false",
+      "-c",
+      "core.autocrlf=false",
+      "add",
+      "--all",
+      ...sparse,
+      "--",
+      ".",
+    ];
+    await git.exec(tree, add, within).catch((error) => {
+      throw isNestedUnborn(error) ? nestedError(tree, messageOf(error)) : error;
+    });
     await takeIn(git, tree, work, within);
     await refuseNested(git, tree, head, within);
     const files = await ask("write-tree");
@@ -93,7 +99,7 @@ async function takeIn(
 ): Promise<void> {
   const paths = [...work.hiddenEdits, ...work.changedIncluded];
   if (paths.length === 0) return;
-  if (work.hiddenEdits.length > 0) await showAgain(git, tree, work.hiddenEdits, within);
+  if (work.hiddenEdits.length > 0) await watchAgain(git, tree, work.hiddenEdits, within);
   const stdin = paths.map((path) => `${path}\0`).join("");
   await git.exec(tree, ["update-index", "--add", "-z", "--stdin"], { ...within, stdin });
 }
@@ -105,20 +111,6 @@ const IDENTITY = {
   GIT_COMMITTER_EMAIL: "orchestragent-mcp@localhost",
 };
 
-/** The superproject's index has no place for files of a submodule. */
-function refuseDirtySubmodules(session: Session, work: SessionWork): void {
-  if (work.dirtySubmodules.length === 0) return;
-  const paths = work.dirtySubmodules;
-  throw new ToolError(
-    "nested_repository",
-    `submodules of '${session.worktree}' have uncommitted files: ${paths.join(", ")}`,
-    {
-      next: "Commit them inside the submodule, then call again: its commits are kept.",
-      details: { paths },
-    },
-  );
-}
-
 /** git takes a repository inside the worktree for a submodule and keeps none of its content. */
 async function refuseNested(
   git: GitRunner,
@@ -126,23 +118,20 @@ async function refuseNested(
   head: string,
   within: GitOptions,
 ): Promise<void> {
-  const listing = await git.exec(tree, ["ls-files", "--stage", "-z"], within);
-  const known = head ? await git.exec(tree, ["ls-tree", "-r", "-z", head], within) : null;
-  const submodules = new Set(known ? pathsOfMode(known.stdout, SUBMODULE_MODE) : []);
-  const nested = pathsOfMode(listing.stdout, SUBMODULE_MODE).filter((file) => !submodules.has(file));
-  if (nested.length === 0) return;
-  throw new ToolError(
-    "nested_repository",
-    `'${tree.root}' holds other git repositories: ${nested.join(", ")}`,
-    {
-      details: { paths: nested },
-    },
-  );
+  const added = (await listIndex(git, tree, within)).filter((entry) => entry.mode === GITLINK);
+  if (added.length === 0) return;
+  const listing = head ? (await git.exec(tree, ["ls-tree", "-r", "-z", head], within)).stdout : "";
+  const known = listing.split("\0")
+    .filter((record) => record.startsWith(`${GITLINK} `))
+    .map((record) => record.slice(record.indexOf("\t") + 1));
+  const nested = added.map((entry) => entry.path).filter((path) => !known.includes(path));
+  if (nested.length > 0) throw nestedError(tree, nested.join(", "));
 }
 
-/** Paths of one mode in the output of `ls-files --stage -z` or `ls-tree -z`. */
-function pathsOfMode(listing: string, mode: string): string[] {
-  return listing.split("\0")
-    .filter((record) => record.startsWith(`${mode} `))
-    .map((record) => record.slice(record.indexOf("\t") + 1));
+function nestedError(tree: Repository, what: string): ToolError {
+  return new ToolError("nested_repository", `'${tree.root}' holds other git repositories: ${what}`);
+}
+
+function isNestedUnborn(error: unknown): boolean {
+  return /does not have a commit checked out/.test(messageOf(error));
 }

@@ -43,6 +43,22 @@ export async function findBase(scope: SessionScope, wanted?: string, signal?: Ab
   throw new ToolError("base_not_found", `'${scope.main.root}' has no branch with a commit to start from`);
 }
 
+/** The base of a session as it is now, another one if it is gone; null when there is none at all. */
+export async function findBaseOrOther(
+  scope: SessionScope,
+  name: string,
+  signal?: AbortSignal,
+): Promise<Base | null> {
+  for (const wanted of [name, undefined]) {
+    try {
+      return await findBase(scope, wanted, signal);
+    } catch (error) {
+      if (!(error instanceof ToolError && error.code === "base_not_found")) throw error;
+    }
+  }
+  return null;
+}
+
 /** A local branch of that short name, else a remote-tracking one; null when there is neither. */
 async function branchNamed(scope: SessionScope, name: string, signal?: AbortSignal): Promise<Base | null> {
   checkCommitish(name);
@@ -62,6 +78,8 @@ async function currentBranch(scope: SessionScope, signal?: AbortSignal): Promise
 
 async function baseOf(scope: SessionScope, ref: Ref | undefined, signal?: AbortSignal): Promise<Base | null> {
   if (!ref) return null;
-  const upstream = ref.upstream ? await resolveCommit(scope.git, scope.main, ref.upstream, signal) : null;
+  // Only what a remote is known to have is safe there; a local branch is not.
+  const remote = ref.upstream.startsWith("refs/remotes/");
+  const upstream = remote ? await resolveCommit(scope.git, scope.main, ref.upstream, signal) : null;
   return { name: ref.name.replace(/^refs\/(heads|remotes)\//, ""), oid: ref.oid, upstream };
 }

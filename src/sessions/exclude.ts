@@ -1,6 +1,6 @@
 /** Keeping our own files out of `git status`: `info/exclude`, never the user's `.gitignore`. */
 import * as path from "node:path";
-import { isWithin, replaceFile } from "../platform/jail.ts";
+import { isWithin } from "../platform/jail.ts";
 import type { SessionScope } from "./scope.ts";
 import { WORKTREES_DIR } from "./session.ts";
 
@@ -12,16 +12,17 @@ export async function excludeOwnFiles(scope: SessionScope): Promise<void> {
     throw error;
   });
   const lines = new Set(present.split(/\r?\n/));
-  const missing = ownPatterns(scope).filter((pattern) => !lines.has(pattern));
+  const missing = (await ownPatterns(scope)).filter((pattern) => !lines.has(pattern));
   if (missing.length === 0) return;
   await Deno.mkdir(path.dirname(file), { recursive: true });
   const gap = present === "" || present.endsWith("\n") ? "" : "\n";
-  await replaceFile(file, `${present}${gap}${missing.join("\n")}\n`);
+  // Appended, so that whatever the user wrote there stays as it is to the byte.
+  await Deno.writeTextFile(file, `${gap}${missing.join("\n")}\n`, { append: true });
 }
 
-function ownPatterns(scope: SessionScope): string[] {
+async function ownPatterns(scope: SessionScope): Promise<string[]> {
   const patterns = [`/${WORKTREES_DIR}/`];
-  const database = path.resolve(scope.store.file);
+  const database = await Deno.realPath(scope.store.file);
   if (isWithin(scope.main.root, database) && !isWithin(scope.main.commonDir, database)) {
     const relative = path.relative(scope.main.root, database).split(path.sep).join("/");
     patterns.push(`/${relative.replace(/[\\*?[]/g, "\\$&")}*`);

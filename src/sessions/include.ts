@@ -8,6 +8,7 @@ import * as path from "node:path";
 import type { Repository } from "../git/repository.ts";
 import type { GitRunner } from "../git/runner.ts";
 import { copyInto, lstatOrNull } from "../platform/jail.ts";
+import { DATABASE_FILE } from "./store.ts";
 
 /** What copying did. */
 export interface Included {
@@ -77,7 +78,10 @@ async function includedFiles(
     okCodes: [1],
     signal,
   });
-  return check.stdout.split("\0").filter((file) => file !== "").map((file) => file.slice("./".length));
+  const ignored = check.stdout.split("\0").filter((file) => file !== "").map((file) =>
+    file.slice("./".length)
+  );
+  return ignored.filter((file) => !path.basename(file).startsWith(DATABASE_FILE));
 }
 
 async function sameContent(one: string, other: string): Promise<boolean> {

@@ -44,13 +44,21 @@ async function withEdits(
   if (edited.length === 0) return committed;
   const paths = new Set(edited.map((entry) => entry.path));
   const apart = edited.length <= MOST_PATHS && edited.every(isPlainEdit) &&
-    !committed.some((file) => file.from !== undefined && (paths.has(file.path) || paths.has(file.from)));
+    !committed.some((file) => isEntangled(file, paths));
   // Renames have to be seen whole.
   const args = ["diff", ...NUMSTAT, from, ...(apart ? ["--", ...paths] : [])];
   const now = parseNumstat((await git.exec(tree, args, options)).stdout.split("\0"));
   return apart ? [...committed.filter((file) => !paths.has(file.path)), ...now] : now;
 }
 
+/** A rename of an edited file, or a file that stood below what is a file now: counted together or wrongly. */
+function isEntangled(file: FileCount, edited: ReadonlySet<string>): boolean {
+  if (file.from !== undefined) return edited.has(file.path) || edited.has(file.from);
+  return file.path.split("/").some((_, at, parts) => at > 0 && edited.has(parts.slice(0, at).join("/")));
+}
+
 function isPlainEdit(entry: StatusEntry): boolean {
-  return entry.kind === "changed" && /^[.M][.M]$/.test(entry.xy) && entry.submodule === "N...";
+  return entry.kind === "changed" && /^[.M][.M]$/.test(entry.xy) && entry.submodule === "N..." &&
+    // A name that is not UTF-8 was not read as it is.
+    !entry.path.includes("\ufffd");
 }

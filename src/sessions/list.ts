@@ -16,7 +16,7 @@ export async function sessionRecords(scope: SessionScope, signal?: AbortSignal):
   const known = new Set(first.map(({ session }) => session.id));
   const [settled, taken] = await Promise.all([
     settlePending(scope, first, { signal, waitMs: SHORT_WAIT_MS }).catch(ignoreLocked),
-    takeUpUnknown(scope, known, signal).catch(ignoreLocked),
+    takeUpUnknown(scope, known, { signal, waitMs: SHORT_WAIT_MS }).catch(ignoreLocked),
   ]);
   return visible(settled.length + taken.length > 0 ? await store.list(main.commonDir) : first);
 }

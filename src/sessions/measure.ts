@@ -7,7 +7,7 @@ import type { Repository } from "../git/repository.ts";
 import { readStatus, type Status } from "../git/status.ts";
 import { lstatOrNull } from "../platform/jail.ts";
 import { mapBounded, PARALLELISM } from "../platform/pool.ts";
-import { type Base, findBase } from "./base.ts";
+import { type Base, findBaseOrOther } from "./base.ts";
 import { countLines } from "./lines.ts";
 import type { SessionScope } from "./scope.ts";
 import type { Session, SessionStatus } from "./session.ts";
@@ -62,6 +62,7 @@ async function lookAt(scope: SessionScope, stored: StoredSession, signal?: Abort
     look.tree = await openTree(scope, stored.session, signal);
     if (!look.tree) return { ...look, problem: `'${worktree}' is no longer a worktree of this repository` };
     look.status = await readStatus(scope.git, look.tree, { signal, oneOfMany: true });
+    if (look.status.head === null) look.problem = "its branch has no commit yet";
     return look;
   } catch (error) {
     return { ...look, problem: problemOf(error) };
@@ -90,7 +91,8 @@ async function measureGroup(
   const whole = group.filter((look) => look.status?.head);
   if (whole.length === 0) return measured;
   try {
-    const base = await findBase(scope, name, signal);
+    const base = await findBaseOrOther(scope, name, signal);
+    if (base === null) throw new ToolError("base_not_found", `base branch '${name}' is gone`);
     const tips = whole.map((look) => look.status!.head!);
     const stands = await standings(scope.git, scope.main, base.oid, tips, signal);
     for (const entry of await measureAgainst(scope, base, whole, stands, signal)) measured.set(...entry);
@@ -155,14 +157,23 @@ async function currentStatus(
   if (!stats.available || !base) return session.status;
   const tip = look.status!.head!;
   const merged = tip !== session.start && stats.uncommittedFiles === 0 &&
-    (stats.ahead === 0 ||
-      (stats.behind > 0 && mayBeContained && await containedOnce(scope, base.oid, tip, mergeBase, signal)));
+    (stats.ahead === 0
+      ? await hadWork(scope, session, signal)
+      : (stats.behind > 0 && mayBeContained && await containedOnce(scope, base.oid, tip, mergeBase, signal)));
   const status: SessionStatus = merged ? "merged" : session.status === "merged" ? "open" : session.status;
   if (status !== session.status && !scope.readOnly) {
     const changed: Session = { ...session, status, updatedAt: Date.now() };
     await scope.store.put(scope.main.commonDir, changed, look.stored.version);
   }
   return status;
+}
+
+/** A branch that only ever followed its base had no work; its reflog tells, and without one it is believed. */
+async function hadWork(scope: SessionScope, session: Session, signal?: AbortSignal): Promise<boolean> {
+  const args = ["log", "--walk-reflogs", "--format=%gs", `refs/heads/${session.branch}`, "--"];
+  const { stdout } = await scope.git.exec(scope.main, args, { okCodes: [128], signal });
+  const moves = stdout.split("\n").filter((line) => line !== "" && !line.startsWith("branch: Created"));
+  return moves.length === 0 || !moves.every((line) => /^(merge|pull)\b.*: Fast-forward$/.test(line));
 }
 
 /** The answer for two commits never changes, so it is asked once. */

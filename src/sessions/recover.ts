@@ -5,7 +5,7 @@ import { lstatOrNull } from "../platform/jail.ts";
 import { log } from "../platform/log.ts";
 import { takeUpUnknown } from "./adopt.ts";
 import { asOnlyWriter, type SessionScope } from "./scope.ts";
-import { ASIDE, WORKTREES_DIR } from "./session.ts";
+import { isAside, WORKTREES_DIR } from "./session.ts";
 import { discard, settle, type Settlement } from "./settle.ts";
 import type { StoredSession } from "./store.ts";
 
@@ -18,10 +18,13 @@ export interface RecoveryReport {
 }
 
 /** Settles every pending change, takes up unknown sessions, and deletes what was left lying aside. */
-export async function recover(scope: SessionScope, signal?: AbortSignal): Promise<RecoveryReport> {
+export async function recover(
+  scope: SessionScope,
+  options: { signal?: AbortSignal; waitMs?: number } = {},
+): Promise<RecoveryReport> {
   const records = await scope.store.list(scope.main.commonDir);
-  const settled = await settlePending(scope, records, { signal });
-  const takenUp = await takeUpUnknown(scope, new Set(records.map(({ session }) => session.id)), signal);
+  const settled = await settlePending(scope, records, options);
+  const takenUp = await takeUpUnknown(scope, new Set(records.map(({ session }) => session.id)), options);
   const missing: string[] = [];
   for (const { session } of await scope.store.list(scope.main.commonDir)) {
     if (await lstatOrNull(session.worktree) === null) missing.push(session.id);
@@ -49,7 +52,7 @@ export async function settlePending(
       }
     }
     // Under the lock nothing is being made or removed, so what still lies there was left behind.
-    for (const aside of await leftovers(scope)) await discard(aside);
+    for (const aside of await leftovers(scope)) await discard(aside, 0);
     return settled;
   });
 }
@@ -60,7 +63,7 @@ async function leftovers(scope: SessionScope): Promise<string[]> {
   const found: string[] = [];
   if (!(await lstatOrNull(directory))?.isDirectory) return found;
   for await (const entry of Deno.readDir(directory)) {
-    if (entry.isDirectory && entry.name.startsWith(ASIDE)) {
+    if (entry.isDirectory && isAside(entry.name)) {
       found.push(join(directory, entry.name));
     }
   }

@@ -1,13 +1,16 @@
 /** Removing a session: never work that is not safe elsewhere, unless forced, and then only after a backup. */
-import { ToolError } from "../errors.ts";
+import { basename, join } from "node:path";
+import { messageOf, ToolError } from "../errors.ts";
+import { listRefs } from "../git/refs.ts";
+import type { Repository } from "../git/repository.ts";
+import { log } from "../platform/log.ts";
 import { takeUp } from "./adopt.ts";
 import { backUp } from "./backup.ts";
 import { asOnlyWriter, type SessionScope } from "./scope.ts";
-import { asideOf, parseSessionId, type Session } from "./session.ts";
+import { asideOf, parseSessionId, type Pending, type Session } from "./session.ts";
 import { forget, moveAside, settle } from "./settle.ts";
-import { resolveCommit } from "../git/refs.ts";
 import type { StoredSession } from "./store.ts";
-import { inspectWork, refuseLocked, type SessionWork } from "./work.ts";
+import { inspectFiles, inspectWork, refuseUnremovable, type SessionWork } from "./work.ts";
 
 /** What a removal did, or why it did nothing. */
 export interface Removal {
@@ -18,6 +21,8 @@ export interface Removal {
   uncommittedFiles: number;
   /** Refs that keep what the removal took away. */
   backupRefs: string[];
+  /** Directory that keeps submodule clones with commits of their own. */
+  keptModules: string | null;
   /** A branch that was left: another one that the worktree was on, or the session's own if it had to stay. */
   keptBranch: string | null;
 }
@@ -40,19 +45,24 @@ export async function removeSession(
   return await asOnlyWriter(scope, options, async () => {
     const stored = await find(scope, id);
     const work = await inspectWork(scope, stored.session, options.signal);
-    refuseLocked(work);
     const { unmergedCommits, uncommittedFiles } = work;
     const report = { id, unmergedCommits, uncommittedFiles };
     const unsafe = unmergedCommits > 0 || uncommittedFiles > 0;
-    if (unsafe && !options.force) return { ...report, removedAt: null, backupRefs: [], keptBranch: null };
-    refuseForeign(stored.session, work);
-    const backupRefs = await backUp(scope, stored.session, work, { signal: options.signal });
-    await takeAway(scope, stored, work);
+    if (unsafe && !options.force) return { ...NOTHING_DONE, ...report };
+    refuseUnremovable(stored.session, work);
+    const kept = await takeAway(scope, stored, work, options);
+    if (kept === null) {
+      return { ...NOTHING_DONE, id, unmergedCommits, uncommittedFiles: Math.max(1, uncommittedFiles) };
+    }
     const { branch } = stored.session;
-    const stays = await resolveCommit(scope.git, scope.main, `refs/heads/${branch}`) !== null;
-    return { ...report, removedAt: Date.now(), backupRefs, keptBranch: stays ? branch : work.otherBranch };
+    const names = work.otherBranch ? [branch, work.otherBranch] : [branch];
+    const refs = await listRefs(scope.git, scope.main, names.map((name) => `refs/heads/${name}`));
+    const keptBranch = names.find((name) => refs.has(`refs/heads/${name}`)) ?? null;
+    return { ...report, ...kept, removedAt: Date.now(), keptBranch };
   });
 }
+
+const NOTHING_DONE = { removedAt: null, backupRefs: [], keptModules: null, keptBranch: null };
 
 /** The record, settled, or taken up from git when only the record is missing. */
 async function find(scope: SessionScope, id: string): Promise<StoredSession> {
@@ -65,26 +75,66 @@ async function find(scope: SessionScope, id: string): Promise<StoredSession> {
   return settled;
 }
 
-/** Something else than the session's worktree stands in its place: not ours to delete. */
-function refuseForeign(session: Session, work: SessionWork): void {
-  if (!work.present || work.tree) return;
-  throw new ToolError("worktree_path_exists", `'${session.worktree}' is no longer this session's worktree`, {
-    next: "Look at that directory and move it away; then the session can be removed.",
-  });
-}
-
-/** From here on cancelling is not heeded: half a removal would help nobody. */
-async function takeAway(scope: SessionScope, stored: StoredSession, work: SessionWork) {
+/**
+ * Moves the worktree out of reach, keeps its work, and removes the rest. What was written between the first
+ * look and the move is found by looking again where nobody else can write any more. From here on cancelling
+ * is not heeded: half a removal would help nobody.
+ *
+ * @returns What was kept; null when the session was given back because work has come in meanwhile.
+ */
+async function takeAway(
+  scope: SessionScope,
+  stored: StoredSession,
+  work: SessionWork,
+  { force }: { force?: boolean },
+): Promise<Pick<Removal, "backupRefs" | "keptModules"> | null> {
   const { main, store } = scope;
   const aside = asideOf(main.root, stored.session.id);
-  const session: Session = { ...stored.session, pending: { op: "remove", aside, tip: work.tip } };
-  const version = await store.put(main.commonDir, session, stored.version);
-  if (version === null) throw new ToolError("session_not_found", `session not found: ${session.id}`);
+  const keptModules = work.modules ? join(main.commonDir, KEPT_MODULES, basename(aside)) : null;
+  const modules = keptModules ? { from: work.modules!, to: keptModules } : undefined;
+  const pending: Pending = { op: "remove", aside, tip: work.tip, modules };
+  let current = await next(scope, stored, pending);
   try {
-    await moveAside(session);
+    // A submodule knows its worktree by path, so a worktree with submodules is backed up where it stands.
+    const early = work.hasSubmodules ? await backUp(scope, current.session, work) : [];
+    await moveAside(current.session);
+    const moved = work.tree && !work.hasSubmodules ? movedTo(work.tree, aside) : null;
+    const late = moved ? await lookAgain(scope, moved, work) : work;
+    if (late.uncommittedFiles > 0 && !force) {
+      await settle(scope, current);
+      return null;
+    }
+    const backupRefs = work.hasSubmodules ? early : await backUp(scope, current.session, late);
+    current = await next(scope, current, { ...pending, safe: true });
+    await forget(scope, current.session, work.tip);
+    return { backupRefs, keptModules };
   } catch (error) {
-    await settle(scope, { session, version });
+    const now = await store.get(main.commonDir, stored.session.id);
+    if (now?.session.pending) await settle(scope, now).catch((cause) => log("warn", messageOf(cause)));
     throw error;
   }
-  await forget(scope, session, work.tip);
+}
+
+/** Directory in the common git directory for submodule clones that were worth keeping. */
+const KEPT_MODULES = "orchestragent-backup";
+
+async function next(scope: SessionScope, stored: StoredSession, pending: Pending): Promise<StoredSession> {
+  const session: Session = { ...stored.session, pending };
+  const version = await scope.store.put(scope.main.commonDir, session, stored.version);
+  if (version === null) throw new ToolError("session_not_found", `session not found: ${session.id}`);
+  return { session, version };
+}
+
+function movedTo(tree: Repository, place: string): Repository {
+  return { ...tree, root: place };
+}
+
+/** The same work, seen in the place where the worktree lies now. */
+async function lookAgain(scope: SessionScope, moved: Repository, work: SessionWork): Promise<SessionWork> {
+  const files = await inspectFiles(scope, moved);
+  const { head, branch } = files.status;
+  if (head !== work.head.oid || branch !== work.head.branch) {
+    throw new ToolError("worktree_in_use", `the session's HEAD moved while it was being removed`);
+  }
+  return { ...work, ...files.work, tree: moved };
 }

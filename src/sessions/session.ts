@@ -12,6 +12,10 @@ export interface Pending {
   aside: string;
   /** `remove`: the branch tip that may be deleted; null when the branch is kept or gone. */
   tip: string | null;
+  /** `remove`: all that is worth keeping has been kept, so the rest may go. */
+  safe?: boolean;
+  /** `remove`: submodule clones with commits of their own, and where they are kept. */
+  modules?: { from: string; to: string };
 }
 
 /** One session as the store keeps it. */
@@ -66,8 +70,12 @@ export function idOf(mainRoot: string, worktree: string): string | null {
   return PATTERN.test(id) && id.length <= 50 && worktreeOf(mainRoot, id) === worktree ? id : null;
 }
 
-/** First part of the names of places beside the worktrees. */
-export const ASIDE = `aside-${PREFIX}`;
+const ASIDE = `aside-${PREFIX}`;
+
+/** Whether a name in `.worktrees` is one that {@linkcode asideOf} gives. */
+export function isAside(name: string): boolean {
+  return name.startsWith(ASIDE) && /-[0-9a-f]{8}$/.test(name);
+}
 
 /**
  * A fresh place beside the worktrees. Its name, and with it the name git gives the worktree inside `.git`, is

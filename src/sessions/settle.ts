@@ -3,7 +3,7 @@
  * had begun. Everything here may run again after a kill at any point, and beside a git that a killed server
  * left running for a moment.
  */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
 import { listRefs } from "../git/refs.ts";
 import { readStatus } from "../git/status.ts";
@@ -43,11 +43,21 @@ async function settleCreation(scope: SessionScope, session: Session): Promise<Se
   return "undone";
 }
 
-/** The move of the directory is what decides: before it nothing was lost, after it the rest follows. */
+/** Until all that is worth keeping has been kept the worktree is given back; from then on the rest follows. */
 async function settleRemoval(scope: SessionScope, session: Session): Promise<Settlement> {
-  if (await lstatOrNull(session.worktree) !== null) return "kept";
+  if (!session.pending!.safe) {
+    await giveBack(session);
+    return "kept";
+  }
   await forget(scope, session, session.pending!.tip);
   return "removed";
+}
+
+/** Moves the worktree directory back into its place, if it was moved and the place is free. */
+async function giveBack(session: Session): Promise<void> {
+  const { aside } = session.pending!;
+  if (await lstatOrNull(session.worktree) !== null || await lstatOrNull(aside) === null) return;
+  await Deno.rename(aside, session.worktree);
 }
 
 /**
@@ -77,6 +87,7 @@ export async function moveAside(session: Session): Promise<void> {
 export async function forget(scope: SessionScope, session: Session, tip: string | null): Promise<void> {
   const { git, main, store } = scope;
   const places = [session.worktree, session.pending?.aside];
+  if (session.pending?.modules) await keepModules(session.pending.modules);
   const worktrees = await listWorktrees(git, main);
   for (const { path } of worktrees.filter((worktree) => places.includes(worktree.path))) {
     // Twice forced, because a killed `worktree add` leaves its own lock mark; whoever is first here is right.
@@ -95,16 +106,37 @@ export async function forget(scope: SessionScope, session: Session, tip: string 
  * Deletes a directory that lies aside. A git left behind may still be filling it, so this is tried for a
  * while; what cannot be deleted even then is left for a later call.
  */
-export async function discard(aside: string): Promise<void> {
-  for (const deadline = Date.now() + DISCARD_MS;;) {
+export async function discard(aside: string, patienceMs = DISCARD_MS): Promise<void> {
+  for (const deadline = Date.now() + patienceMs;;) {
     try {
       return await Deno.remove(aside, { recursive: true });
     } catch (error) {
       if (error instanceof Deno.errors.NotFound && await lstatOrNull(aside) === null) return;
+      if (error instanceof Deno.errors.PermissionDenied) await makeDeletable(aside);
       if (Date.now() >= deadline) return log("warn", `could not delete '${aside}': ${messageOf(error)}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
+}
+
+/** Moves submodule clones out of the admin directory before it goes; the second time they are there already. */
+async function keepModules({ from, to }: { from: string; to: string }): Promise<void> {
+  if (await lstatOrNull(from) === null) return;
+  await Deno.mkdir(dirname(to), { recursive: true });
+  await Deno.rename(from, to);
+}
+
+/** Directories that were made read-only (a module cache is) hold on to what is in them. */
+async function makeDeletable(directory: string): Promise<void> {
+  await Deno.chmod(directory, 0o700).catch(() => {});
+  for await (const entry of Deno.readDir(directory)) {
+    if (entry.isDirectory) await makeDeletable(join(directory, entry.name));
+  }
+}
+
+async function isEmpty(directory: string): Promise<boolean> {
+  for await (const _ of Deno.readDir(directory)) return false;
+  return true;
 }
 
 /** A branch that stays is no loss: the worktree is gone all the same, and the caller is told. */
@@ -116,7 +148,9 @@ function logFailure(error: unknown): void {
 async function deleteBranch(scope: SessionScope, session: Session, tip: string): Promise<void> {
   const { git, main } = scope;
   if (await tipOf(scope, session) !== tip) return;
-  await git.exec(main, ["update-ref", "-d", `refs/heads/${session.branch}`, tip], { write: true });
+  await git.exec(main, ["update-ref", "--no-deref", "-d", `refs/heads/${session.branch}`, tip], {
+    write: true,
+  });
   const section = `branch.${session.branch}`;
   const set = await git.exec(main, ["config", "--local", "--get-regexp", `^${section}\\.`], { okCodes: [1] });
   if (set.stdout !== "") {
@@ -132,9 +166,16 @@ async function tipOf(scope: SessionScope, session: Session): Promise<string | nu
 /** Whether somebody worked in the worktree since it was moved in whole. */
 async function holdsChanges(scope: SessionScope, session: Session): Promise<boolean> {
   if (await lstatOrNull(session.worktree) === null) return false;
-  const tree = await openTree(scope, session);
-  // Moved in, and git not told yet: it has been there for no time at all.
-  if (!tree) return false;
+  let tree = await openTree(scope, session);
+  if (!tree) {
+    // Moved in, and the kill came before git was told.
+    await scope.git.exec(scope.main, ["worktree", "repair", session.worktree], {
+      write: true,
+      okCodes: [1, 128],
+    });
+    tree = await openTree(scope, session);
+  }
+  if (!tree) return !await isEmpty(session.worktree);
   const status = await readStatus(scope.git, tree);
   return status.entries.length > 0 || (status.head !== null && status.head !== session.start);
 }

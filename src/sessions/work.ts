@@ -1,18 +1,19 @@
 /** What work a session holds that would be lost, or only hidden, if it were removed now. */
-import { isContained } from "../git/containment.ts";
-import { hiddenEdits } from "../git/hidden_edits.ts";
-import { listRefs } from "../git/refs.ts";
-import type { Repository } from "../git/repository.ts";
-import { readStatus, type Status, type StatusEntry } from "../git/status.ts";
-import { INITIALIZING, listWorktrees, type Worktree } from "../git/worktrees.ts";
-import { lstatOrNull } from "../platform/jail.ts";
+import { join } from "node:path";
 import { ToolError } from "../errors.ts";
-import type { Base } from "./base.ts";
-import { findBase } from "./base.ts";
+import { hiddenEdits } from "../git/hidden_edits.ts";
+import { GITLINK, type IndexEntry, listIndex } from "../git/index_entries.ts";
+import { moduleDirectories, nestedRepositories, unpushedCommits } from "../git/nested.ts";
+import { privateCommits } from "../git/private_commits.ts";
+import { listRefs } from "../git/refs.ts";
+import { adminDirectory, type Repository } from "../git/repository.ts";
+import { readStatus, type StatusEntry } from "../git/status.ts";
+import { INITIALIZING, listWorktrees, type Worktree } from "../git/worktrees.ts";
+import { isWithin, lstatOrNull } from "../platform/jail.ts";
 import { changedIncluded } from "./include.ts";
 import type { SessionScope } from "./scope.ts";
 import type { Session } from "./session.ts";
-import { type UnpushedModule, unpushedModules } from "./submodules.ts";
+import { unmergedCommits } from "./unmerged.ts";
 
 /** A session as git and the disk show it now. */
 export interface SessionWork {
@@ -23,8 +24,10 @@ export interface SessionWork {
   registered: Worktree | null;
   /** Tip of the session's own branch; null when that is gone. */
   tip: string | null;
-  /** Where the worktree's HEAD is when it is on no branch. */
-  detached: string | null;
+  /** Where the worktree's HEAD is: commit and short branch name, null for none. */
+  head: { oid: string | null; branch: string | null };
+  /** There are submodules, or repositories like them, in the working tree. */
+  hasSubmodules: boolean;
   /** Short name of the branch the worktree is on when it is not the session's own; that one is kept. */
   otherBranch: string | null;
   /** Entries of git status, and the two kinds of files that it does not tell of. */
@@ -35,14 +38,21 @@ export interface SessionWork {
   hiddenEdits: string[];
   /** Submodules with changed or untracked files of their own. */
   dirtySubmodules: string[];
-  /** Commits that are in neither the base nor its upstream, however named. */
+  /** Other repositories inside, with commits that exist nowhere else. */
+  nested: string[];
+  /** Commits that are in neither the base nor its upstream, however named; those of submodules too. */
   unmergedCommits: number;
   /** Commits that removal would leave without a name: what a backup has to keep. */
   unnamedTips: string[];
-  modules: UnpushedModule[];
+  /** Directory of the worktree's submodule clones when one of them has commits of its own; else null. */
+  modules: string | null;
 }
 
-/** Looks at a session. */
+/**
+ * Looks at a session.
+ *
+ * @throws {ToolError} `unsafe_repo_config` when a submodule's config would run programs; what git throws.
+ */
 export async function inspectWork(
   scope: SessionScope,
   session: Session,
@@ -55,45 +65,131 @@ export async function inspectWork(
     openTree(scope, session, signal),
   ]);
   const registered = worktrees.find((worktree) => worktree.path === session.worktree) ?? null;
-  const tip = refs.get(`refs/heads/${session.branch}`)?.oid ?? null;
-  const [status, included, hidden, modules] = tree
-    ? await Promise.all([
-      readStatus(git, tree, { signal }),
-      changedIncluded(git, main, tree, signal),
-      hiddenEdits(git, tree, { signal }),
-      unpushedModules(git, main, tree, signal),
-    ])
-    : [null, [], [], []];
-  const head = headOf(status, session, registered);
-  const tips = [...new Set([tip, head.detached].filter((oid) => oid !== null))];
-  const unmerged = await unmergedOf(scope, session, tips, signal);
+  const inside = worktrees.map(({ path }) => path)
+    .filter((path) => path !== session.worktree && isWithin(session.worktree, path));
+  const ownDir = tree?.ownDir ?? await adminDirectory(main, session.worktree);
+  const [files, modules, secret] = await Promise.all([
+    tree ? inspectFiles(scope, tree, signal) : null,
+    ownDir ? inspectModules(scope, join(ownDir, "modules"), signal) : { directory: null, commits: 0 },
+    ownDir ? privateCommits(git, main, ownDir, { signal }) : [],
+  ]);
+  const own = refs.get(`refs/heads/${session.branch}`);
+  // A branch that only points to another one is none of ours to delete.
+  const tip = own && own.target === "" ? own.oid : null;
+  const head = files?.status ? { oid: files.status.head, branch: files.status.branch } : headOf(registered);
+  const detached = head.branch === null ? head.oid : null;
+  const tips = [tip, detached, ...secret].filter((oid) => oid !== null);
+  const unmerged = await unmergedCommits(scope, session, [...new Set(tips)], signal);
   return {
     tree,
     present: await lstatOrNull(session.worktree) !== null,
     registered,
     tip,
-    ...head,
-    uncommittedFiles: (status?.entries.length ?? 0) + included.length + hidden.length,
-    changedIncluded: included,
-    hiddenEdits: hidden,
-    dirtySubmodules: (status?.entries ?? []).filter(isDirtySubmodule).map((entry) => entry.path),
-    unmergedCommits: modules.reduce((sum, { commits }) => sum + commits, unmerged.commits),
+    head,
+    otherBranch: head.branch === session.branch ? null : head.branch,
+    ...files?.work ?? NO_FILES,
+    nested: [...files?.work.nested ?? [], ...inside],
+    unmergedCommits: unmerged.count + modules.commits + (files?.nestedCommits ?? 0),
     unnamedTips: unmerged.unnamed,
-    modules,
+    modules: modules.directory,
   };
 }
 
-/**
- * @throws {ToolError} `worktree_locked` when somebody locked the worktree; git's own mark of a worktree in
- * the making does not count.
- */
-export function refuseLocked(work: SessionWork): void {
-  const reason = work.registered?.locked ?? null;
-  if (reason === null || reason === INITIALIZING) return;
-  throw new ToolError(
-    "worktree_locked",
-    `worktree '${work.registered!.path}' is locked${reason && `: ${reason}`}`,
+const NO_FILES = {
+  hasSubmodules: false,
+  uncommittedFiles: 0,
+  changedIncluded: [],
+  hiddenEdits: [],
+  dirtySubmodules: [],
+  nested: [],
+};
+
+/** The part of {@linkcode inspectWork} that looks at the files of a worktree, wherever it lies. */
+export async function inspectFiles(scope: SessionScope, tree: Repository, signal?: AbortSignal) {
+  const { git, main } = scope;
+  const entries = await listIndex(git, tree, { signal });
+  const hasSubmodules = await judgeSubmodules(scope, tree, entries, signal);
+  const [status, included, hidden, nested] = await Promise.all([
+    readStatus(git, tree, { submodules: true, signal }),
+    changedIncluded(git, main, tree, signal),
+    hiddenEdits(git, tree, entries, { signal }),
+    nestedRepositories(tree),
+  ]);
+  const counts = await Promise.all(
+    nested.map((path) => unpushedCommits(git, main, join(tree.root, path, ".git"), { signal })),
   );
+  return {
+    status,
+    nestedCommits: counts.reduce((sum, count) => sum + count, 0),
+    work: {
+      hasSubmodules,
+      uncommittedFiles: status.entries.length + included.length + hidden.length,
+      changedIncluded: included,
+      hiddenEdits: hidden,
+      dirtySubmodules: status.entries.filter(isDirtySubmodule).map((entry) => entry.path),
+      nested: nested.filter((_, at) => counts[at] > 0),
+    },
+  };
+}
+
+/** `git status` looks into submodules, where their own config holds: it is judged. True when there are any. */
+async function judgeSubmodules(
+  scope: SessionScope,
+  tree: Repository,
+  entries: readonly IndexEntry[],
+  signal?: AbortSignal,
+): Promise<boolean> {
+  let found = false;
+  for (const { path, mode } of entries) {
+    if (mode !== GITLINK || await lstatOrNull(join(tree.root, path, ".git")) === null) continue;
+    found = true;
+    const inner = await scope.repositories.open(join(tree.root, path), signal);
+    await judgeSubmodules(scope, inner, await listIndex(scope.git, inner, { signal }), signal);
+  }
+  return found;
+}
+
+async function inspectModules(scope: SessionScope, directory: string, signal?: AbortSignal) {
+  const gitDirs = await moduleDirectories(directory);
+  const counts = await Promise.all(
+    gitDirs.map((gitDir) => unpushedCommits(scope.git, scope.main, gitDir, { signal })),
+  );
+  const commits = counts.reduce((sum, count) => sum + count, 0);
+  return { directory: commits > 0 ? directory : null, commits };
+}
+
+/**
+ * Refuses what no backup can hold, before anything is touched.
+ *
+ * @throws {ToolError} `worktree_locked` (git's own mark of a worktree in the making does not count),
+ * `worktree_path_exists`, `nested_repository`.
+ */
+export function refuseUnremovable(session: Session, work: SessionWork): void {
+  const reason = work.registered?.locked ?? null;
+  if (reason !== null && reason !== INITIALIZING) {
+    throw new ToolError(
+      "worktree_locked",
+      `worktree '${session.worktree}' is locked${reason && `: ${reason}`}`,
+    );
+  }
+  if (work.present && !work.tree) {
+    throw new ToolError(
+      "worktree_path_exists",
+      `'${session.worktree}' is no longer this session's worktree`,
+      {
+        next: "Look at that directory and move it away; then the session can be removed.",
+      },
+    );
+  }
+  refuseInside(session, work.nested, "holds other git repositories or worktrees with work of their own");
+  refuseInside(session, work.dirtySubmodules, "has submodules with uncommitted files");
+}
+
+function refuseInside(session: Session, paths: readonly string[], what: string): void {
+  if (paths.length === 0) return;
+  throw new ToolError("nested_repository", `'${session.worktree}' ${what}: ${paths.join(", ")}`, {
+    details: { paths },
+  });
 }
 
 /** The session's worktree, opened; null when there is none to open. */
@@ -115,64 +211,6 @@ function isDirtySubmodule(entry: StatusEntry): boolean {
   return /^S.(M.|.U)$/.test(entry.submodule ?? "");
 }
 
-function headOf(status: Status | null, session: Session, registered: Worktree | null) {
-  const branch = status ? status.branch : registered?.branch?.replace("refs/heads/", "") ?? null;
-  const head = status ? status.head : registered?.head ?? null;
-  return {
-    detached: branch === null ? head : null,
-    otherBranch: branch === null || branch === session.branch ? null : branch,
-  };
-}
-
-async function unmergedOf(scope: SessionScope, session: Session, tips: string[], signal?: AbortSignal) {
-  if (tips.length === 0) return { commits: 0, unnamed: [] };
-  const base = await baseOrNull(scope, session, signal);
-  const safe = base ? [base.oid, ...(base.upstream ? [base.upstream] : [])] : [];
-  const outside = (await Promise.all(tips.map(async (tip) => ({
-    tip,
-    commits: safe.includes(tip) ? 0 : await countOutside(scope, [tip], safe, signal),
-  })))).filter(({ commits }) => commits > 0).map(({ tip }) => tip);
-  const lost = (await Promise.all(outside.map(async (tip) => ({
-    tip,
-    contained: base !== null && await containedInAny(scope, tip, safe, signal),
-  })))).filter(({ contained }) => !contained).map(({ tip }) => tip);
-  return {
-    commits: lost.length === 0 ? 0 : await countOutside(scope, lost, safe, signal),
-    unnamed: outside,
-  };
-}
-
-async function baseOrNull(scope: SessionScope, session: Session, signal?: AbortSignal): Promise<Base | null> {
-  for (const wanted of [session.base, undefined]) {
-    try {
-      return await findBase(scope, wanted, signal);
-    } catch (error) {
-      if (!(error instanceof ToolError && error.code === "base_not_found")) throw error;
-    }
-  }
-  return null;
-}
-
-async function countOutside(
-  scope: SessionScope,
-  tips: readonly string[],
-  safe: readonly string[],
-  signal?: AbortSignal,
-): Promise<number> {
-  const args = ["rev-list", "--count", ...tips, "--not", ...safe];
-  return Number((await scope.git.exec(scope.main, args, { signal })).stdout);
-}
-
-async function containedInAny(
-  scope: SessionScope,
-  tip: string,
-  bases: readonly string[],
-  signal?: AbortSignal,
-): Promise<boolean> {
-  for (const base of bases) {
-    const { stdout } = await scope.git.exec(scope.main, ["merge-base", base, tip], { okCodes: [1], signal });
-    const mergeBase = stdout.trim() || null;
-    if (await isContained(scope.git, scope.main, { base, tip, mergeBase }, { signal })) return true;
-  }
-  return false;
+function headOf(registered: Worktree | null) {
+  return { oid: registered?.head ?? null, branch: registered?.branch?.replace("refs/heads/", "") ?? null };
 }

@@ -119,7 +119,7 @@ Deno.test("gitEnvironment() hands on what it names and nothing else", () => {
     SSH_AUTH_SOCK: "/sock",
     GIT_SSH_COMMAND: "evil",
     LANG: "de_DE",
-  });
+  }, "/usr/bin");
   assert.deepEqual(Object.keys(env).sort(), [
     "GCM_INTERACTIVE",
     "GIT_ALLOW_PROTOCOL",
@@ -141,7 +141,7 @@ Deno.test("gitEnvironment() hands on what it names and nothing else", () => {
     "SSH_AUTH_SOCK",
   ]);
   assert.equal(env.GIT_SSH_COMMAND, "ssh -oBatchMode=yes");
-  assert.equal(env.LANG, "C.UTF-8");
+  assert.deepEqual([env.LANG, env.PATH], ["C.UTF-8", "/usr/bin"]);
 });
 
 Deno.test("checkCommitish() takes what names one commit", () => {

@@ -1,7 +1,7 @@
 /** The doors to the outside: paths, files, locks, processes, text. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { copyInto, isWithin, replaceFile, resolveInRoot } from "../../src/platform/jail.ts";
+import { copyInto, isWithin, resolveInRoot } from "../../src/platform/jail.ts";
 import { withLock } from "../../src/platform/lock.ts";
 import { mapBounded, Semaphore } from "../../src/platform/pool.ts";
 import { run } from "../../src/platform/process.ts";
@@ -107,21 +107,6 @@ Deno.test("copyInto() keeps mode and content, and overwrites nothing", () =>
     assert.equal(await copyInto(join(dir, "root"), "deep/er/copy", join(dir, "src")), false);
     assert.equal(await Deno.readTextFile(copy), "mine");
     assert.equal(await copyInto(join(dir, "root"), "directory", join(dir, "root")), false);
-  }));
-
-Deno.test("replaceFile() replaces whole files and leaves no temporary behind", () =>
-  withTemp(async (dir) => {
-    const file = join(dir, "f");
-    await replaceFile(file, "one");
-    await replaceFile(file, "two, " + "ä".repeat(100_000));
-    assert.equal((await Deno.readTextFile(file)).length, 100_005);
-    await assert.rejects(replaceFile(join(dir, "no/such/dir"), "x"));
-    await Deno.mkdir(join(dir, "taken"));
-    await assert.rejects(replaceFile(join(dir, "taken"), "x"));
-    assert.deepEqual((await Array.fromAsync(Deno.readDir(dir))).map((entry) => entry.name).sort(), [
-      "f",
-      "taken",
-    ]);
   }));
 
 Deno.test("withLock() lets one in at a time, in order, and goes on after a failure", () =>

@@ -47,7 +47,9 @@ export const createWorktree = defineTool({
       `Status ${made.status}; started at ${made.startCommit}; base branch '${made.baseBranch}'.`,
     ];
     if (made.copiedFiles) lines.push(`Copied ${made.copiedFiles} file(s) listed in .worktreeinclude.`);
-    if (made.skippedFiles) lines.push(`Not copied: ${made.skippedFiles.join(", ")}`);
+    if (made.skippedFiles) {
+      lines.push(`Not copied: ${made.skippedFiles.map((file) => JSON.stringify(file)).join(", ")}`);
+    }
     return lines.join("\n");
   },
 });

@@ -24,6 +24,7 @@ export const removeSessionTool = defineTool({
     uncommittedFiles: z.int().min(0),
     warning: z.string().optional(),
     backupRefs: z.array(z.string()).optional(),
+    keptSubmodules: z.string().optional(),
     keptBranch: z.string().optional(),
   }),
   async run({ sessionId, force }, { app, signal }) {
@@ -42,11 +43,13 @@ export const removeSessionTool = defineTool({
           "Call with force=true to remove anyway.",
       }),
       ...(removal.backupRefs.length > 0 ? { backupRefs: removal.backupRefs } : {}),
+      ...(removal.keptModules ? { keptSubmodules: removal.keptModules } : {}),
       ...(removed && removal.keptBranch ? { keptBranch: removal.keptBranch } : {}),
     };
   },
   render(removal) {
-    const { sessionId, uncommittedFiles, unmergedCommits, warning, backupRefs, keptBranch } = removal;
+    const { sessionId, uncommittedFiles, unmergedCommits, warning, backupRefs, keptSubmodules, keptBranch } =
+      removal;
     const counts = `Uncommitted files: ${uncommittedFiles}\nUnpushed commits: ${unmergedCommits}`;
     if (warning) return `WARNING: Session '${sessionId}' has unmerged changes\n\n${counts}\n\n${warning}`;
     const lines = [`Successfully removed worktree for session '${sessionId}' at ${removal.removedAt}`];
@@ -57,6 +60,7 @@ export const removeSessionTool = defineTool({
         `Restore with create_worktree and baseRef '${backupRefs[0]}'.`,
       );
     }
+    if (keptSubmodules) lines.push(`The submodules' own repositories are kept in '${keptSubmodules}'.`);
     if (keptBranch) lines.push(`Branch '${keptBranch}' was left as it is.`);
     return lines.join("\n");
   },
