@@ -156,6 +156,23 @@ const ATTACKS: Attack[] = [
     refused: /includeif\.gitdir:\/\.path/,
   },
   {
+    name: "includeIf for session branches, inside the repository",
+    plant: (repo, marker) => {
+      Deno.writeTextFileSync(join(repo.dir, ".git/extra"), `[filter "evil"]\n\tsmudge = ${marker}\n`);
+      repo.git("config", "includeIf.onbranch:session-**.path", "extra");
+    },
+    refused: /filter\.evil\.smudge/,
+  },
+  {
+    name: "an include of an include",
+    plant: (repo, marker) => {
+      Deno.writeTextFileSync(join(repo.dir, ".git/one"), "[include]\n\tpath = two\n");
+      Deno.writeTextFileSync(join(repo.dir, ".git/two"), `[core]\n\tsshCommand = ${marker}\n`);
+      repo.git("config", "includeIf.gitdir:**/worktrees/**.path", "one");
+    },
+    refused: /core\.sshcommand/,
+  },
+  {
     name: "worktree config",
     plant: (repo, marker) => {
       repo.git("config", "extensions.worktreeConfig", "true");
@@ -294,6 +311,64 @@ Deno.test("config planted while the server runs is refused at the next call", ()
       repo.at(join(repo.dir, ".worktrees/session-one")).git("config", "--worktree", "filter.x.clean", marker);
       const [row] = (await server.payload("get_sessions")).sessions;
       assert.match(row.statsError, /filter\.x\.clean/);
+    });
+    assert.equal(await ran(trace), "");
+  }));
+
+Deno.test("an included file that is filled while the server runs is judged at the next call", () =>
+  withTemp(async (dir) => {
+    const repo = makeRepo(join(dir, "repo"), { "a.txt": "a\n", ".gitattributes": "* filter=evil\n" });
+    const { marker, trace } = makeMarker(dir);
+    repo.git("config", "include.path", "../.later");
+    await withServer({ cwd: repo.dir, flags: ["-db", dir] }, async (server) => {
+      await server.payload("get_sessions");
+      await Deno.writeTextFile(
+        join(repo.dir, ".later"),
+        `[filter "evil"]\n\tclean = ${marker}\n\tsmudge = ${marker}\n`,
+      );
+      assert.match(await server.refusal("create_worktree", { sessionId: "late" }), /filter\.evil/);
+    });
+    assert.equal(await ran(trace), "");
+  }));
+
+Deno.test("a submodule's own config runs nothing", () =>
+  withTemp(async (dir) => {
+    const { marker, trace } = makeMarker(dir);
+    const library = makeRepo(join(dir, "library"), {
+      "f.txt": "0123456789\n",
+      ".gitattributes": "* filter=evil\n",
+    });
+    const repo = makeRepo(join(dir, "repo"));
+    repo.git("submodule", "--quiet", "add", library.dir, "lib");
+    repo.commit("With a submodule");
+    await withServer({ cwd: repo.dir, flags: ["-db", dir] }, async (server) => {
+      const { worktreePath } = await server.payload("create_worktree", { sessionId: "subcfg" });
+      repo.at(worktreePath).git("submodule", "--quiet", "update", "--init");
+      const inner = repo.at(join(worktreePath, "lib"));
+      inner.git("config", "filter.evil.clean", marker);
+      inner.write("f.txt", "9876543210\n");
+      await server.payload("get_sessions");
+      for (const force of [false, true]) {
+        assert.match(
+          await server.refusal("remove_session", { sessionId: "subcfg", force }),
+          /filter\.evil\.clean/,
+        );
+      }
+    });
+    assert.equal(await ran(trace), "");
+  }));
+
+Deno.test("a git-lfs planted in the repository does not run, although its filter lines are allowed", () =>
+  withTemp(async (dir) => {
+    const { marker, trace } = makeMarker(dir);
+    const repo = makeRepo(join(dir, "repo"), { ".gitattributes": "*.bin filter=lfs\n", "a.bin": "x" });
+    await Deno.mkdir(join(repo.dir, "bin"));
+    await Deno.copyFile(marker, join(repo.dir, "bin/git-lfs"));
+    await Deno.chmod(join(repo.dir, "bin/git-lfs"), 0o755);
+    repo.git("config", "filter.lfs.smudge", "git-lfs smudge -- %f");
+    const env = { PATH: `${join(repo.dir, "bin")}:${Deno.env.get("PATH")}` };
+    await withServer({ cwd: repo.dir, flags: ["-db", dir], env }, async (server) => {
+      await server.call("create_worktree", { sessionId: "lfs" });
     });
     assert.equal(await ran(trace), "");
   }));

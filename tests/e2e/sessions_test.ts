@@ -556,15 +556,16 @@ Deno.test(
     const tip = inner.commit("In the submodule", { "in.txt": "in" });
     tree.commit("Point at it");
     repo.git("merge", "--quiet", "session-sub");
+    // A stash is in no branch.
+    inner.write("in.txt", "stashed");
+    inner.git("stash", "--quiet");
     const refused = await server.payload("remove_session", { sessionId: "sub" });
-    assert.deepEqual([refused.hasUnmergedChanges, refused.unmergedCommits], [true, 1]);
-    const { backupRefs } = await server.payload("remove_session", { sessionId: "sub", force: true });
-    assert.ok(backupRefs.some((ref: string) => ref.endsWith("/modules/lib/HEAD")));
-    assert.equal(repo.git("cat-file", "-t", tip), "commit");
-    assert.match(
-      repo.git("for-each-ref", "--contains", tip, "--format=%(refname)"),
-      /modules\/lib\/heads\/inner-work/,
-    );
+    assert.equal(refused.hasUnmergedChanges, true);
+    const { keptSubmodules } = await server.payload("remove_session", { sessionId: "sub", force: true });
+    const kept = (...args: string[]) =>
+      repo.git("-C", "/", `--git-dir=${keptSubmodules}/lib`, "--work-tree=/", ...args);
+    assert.equal(kept("log", "-1", "--format=%H", "inner-work"), tip);
+    assert.equal(kept("rev-list", "--count", "--walk-reflogs", "refs/stash"), "1");
   }),
 );
 
@@ -581,7 +582,7 @@ Deno.test(
       await Deno.writeTextFile(join(worktreePath, "lib", file), "only here\n");
       assert.equal((await server.payload("remove_session", { sessionId: "subdirty" })).uncommittedFiles, 1);
       const text = await server.refusal("remove_session", { sessionId: "subdirty", force: true });
-      assert.match(text, /lib\nCommit them inside the submodule.*\(nested_repository\)$/);
+      assert.match(text, /submodules with uncommitted files: lib\n.*\(nested_repository\)$/);
       assert.equal(await Deno.readTextFile(join(worktreePath, "lib", file)), "only here\n");
       tree.at(join(worktreePath, "lib")).git("reset", "--quiet", "--hard");
     }
