@@ -4,15 +4,24 @@ import { lstatOrNull } from "../platform/jail.ts";
 import type { Repository } from "./repository.ts";
 import type { GitOptions, GitRunner } from "./runner.ts";
 
-/** Directories below the top, ignored ones too, that hold a `.git` directory of their own. */
-export async function nestedRepositories(tree: Repository): Promise<string[]> {
+/**
+ * Directories that hold a `.git` directory of their own, among the given ones and below them.
+ *
+ * @param directories Relative to the top: untracked and ignored ones, and gitlinks. A repository can be
+ * nowhere else, because git tracks no file below a `.git`.
+ */
+export async function nestedRepositories(
+  tree: Repository,
+  directories: readonly string[],
+): Promise<string[]> {
   const found: string[] = [];
-  const todo = [tree.root];
+  const todo = directories.map((directory) => join(tree.root, directory));
   for (let directory = todo.pop(); directory !== undefined; directory = todo.pop()) {
+    if (!(await lstatOrNull(directory))?.isDirectory) continue;
     for await (const entry of Deno.readDir(directory)) {
       if (!entry.isDirectory) continue;
-      if (entry.name !== ".git") todo.push(join(directory, entry.name));
-      else if (directory !== tree.root) found.push(relative(tree.root, directory));
+      if (entry.name === ".git") found.push(relative(tree.root, directory));
+      else todo.push(join(directory, entry.name));
     }
   }
   return found.sort();

@@ -28,15 +28,16 @@ export interface StatusEntry {
  * Runs status; untracked directories count as one entry, as git shows them by default.
  *
  * @param options With `submodules` git also looks into submodules, where it follows their own config: judge
- * that first. Without it only their commits are compared.
+ * that first; without it only their commits are compared. With `ignored` ignored paths are listed too.
  */
 export async function readStatus(
   git: GitRunner,
   repository: Repository,
-  options: GitOptions & { submodules?: boolean } = {},
+  options: GitOptions & { submodules?: boolean; ignored?: boolean } = {},
 ): Promise<Status> {
   const inside = `--ignore-submodules=${options.submodules ? "none" : "dirty"}`;
-  const args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", inside];
+  const ignored = options.ignored ? ["--ignored=traditional"] : [];
+  const args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", inside, ...ignored];
   return parseStatus((await git.exec(repository, args, options)).stdout);
 }
 

@@ -2,7 +2,6 @@
 import { basename, join } from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
 import { listRefs } from "../git/refs.ts";
-import type { Repository } from "../git/repository.ts";
 import { log } from "../platform/log.ts";
 import { takeUp } from "./adopt.ts";
 import { backUp } from "./backup.ts";
@@ -10,7 +9,7 @@ import { asOnlyWriter, type SessionScope } from "./scope.ts";
 import { asideOf, parseSessionId, type Pending, type Session } from "./session.ts";
 import { forget, moveAside, settle } from "./settle.ts";
 import type { StoredSession } from "./store.ts";
-import { inspectFiles, inspectWork, refuseUnremovable, type SessionWork } from "./work.ts";
+import { inspectWork, lookAgain, refuseUnremovable, type SessionWork } from "./work.ts";
 
 /** What a removal did, or why it did nothing. */
 export interface Removal {
@@ -98,8 +97,7 @@ async function takeAway(
     // A submodule knows its worktree by path, so a worktree with submodules is backed up where it stands.
     const early = work.hasSubmodules ? await backUp(scope, current.session, work) : [];
     await moveAside(current.session);
-    const moved = work.tree && !work.hasSubmodules ? movedTo(work.tree, aside) : null;
-    const late = moved ? await lookAgain(scope, moved, work) : work;
+    const late = work.tree && !work.hasSubmodules ? await lookAgain(scope, work, aside) : work;
     if (late.uncommittedFiles > 0 && !force) {
       await settle(scope, current);
       return null;
@@ -123,18 +121,4 @@ async function next(scope: SessionScope, stored: StoredSession, pending: Pending
   const version = await scope.store.put(scope.main.commonDir, session, stored.version);
   if (version === null) throw new ToolError("session_not_found", `session not found: ${session.id}`);
   return { session, version };
-}
-
-function movedTo(tree: Repository, place: string): Repository {
-  return { ...tree, root: place };
-}
-
-/** The same work, seen in the place where the worktree lies now. */
-async function lookAgain(scope: SessionScope, moved: Repository, work: SessionWork): Promise<SessionWork> {
-  const files = await inspectFiles(scope, moved);
-  const { head, branch } = files.status;
-  if (head !== work.head.oid || branch !== work.head.branch) {
-    throw new ToolError("worktree_in_use", `the session's HEAD moved while it was being removed`);
-  }
-  return { ...work, ...files.work, tree: moved };
 }

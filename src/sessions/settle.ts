@@ -88,6 +88,8 @@ export async function forget(scope: SessionScope, session: Session, tip: string 
   const { git, main, store } = scope;
   const places = [session.worktree, session.pending?.aside];
   if (session.pending?.modules) await keepModules(session.pending.modules);
+  // A place that git does not know can be emptied while git is at work.
+  const emptied = session.pending?.op === "remove" ? discard(session.pending.aside) : undefined;
   const worktrees = await listWorktrees(git, main);
   for (const { path } of worktrees.filter((worktree) => places.includes(worktree.path))) {
     // Twice forced, because a killed `worktree add` leaves its own lock mark; whoever is first here is right.
@@ -96,7 +98,7 @@ export async function forget(scope: SessionScope, session: Session, tip: string 
   const ref = `refs/heads/${session.branch}`;
   const usedElsewhere = worktrees.some(({ path, branch }) => branch === ref && !places.includes(path));
   if (tip !== null && !usedElsewhere) await deleteBranch(scope, session, tip).catch(logFailure);
-  if (session.pending) await discard(session.pending.aside);
+  if (session.pending) await (emptied ?? discard(session.pending.aside));
   await store.delete(main.commonDir, session.id);
   // The last session takes the directory with it; a directory in use stays.
   await Deno.remove(join(main.root, WORKTREES_DIR)).catch(() => {});

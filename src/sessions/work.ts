@@ -36,6 +36,8 @@ export interface SessionWork {
   changedIncluded: string[];
   /** Edited files that git was told not to look at. */
   hiddenEdits: string[];
+  /** Files that git was told not to look at, edited or not. */
+  unwatched: IndexEntry[];
   /** Submodules with changed or untracked files of their own. */
   dirtySubmodules: string[];
   /** Other repositories inside, with commits that exist nowhere else. */
@@ -100,21 +102,26 @@ const NO_FILES = {
   uncommittedFiles: 0,
   changedIncluded: [],
   hiddenEdits: [],
+  unwatched: [],
   dirtySubmodules: [],
   nested: [],
 };
 
-/** The part of {@linkcode inspectWork} that looks at the files of a worktree, wherever it lies. */
-export async function inspectFiles(scope: SessionScope, tree: Repository, signal?: AbortSignal) {
+async function inspectFiles(scope: SessionScope, tree: Repository, signal?: AbortSignal) {
   const { git, main } = scope;
   const entries = await listIndex(git, tree, { signal });
   const hasSubmodules = await judgeSubmodules(scope, tree, entries, signal);
-  const [status, included, hidden, nested] = await Promise.all([
-    readStatus(git, tree, { submodules: true, signal }),
+  const unwatched = entries.filter((entry) => entry.unwatched);
+  const [status, included, hidden] = await Promise.all([
+    // As a write git notes in the index which files are unchanged, so that looking again is quick.
+    readStatus(git, tree, { submodules: true, ignored: true, write: true, signal }),
     changedIncluded(git, main, tree, signal),
-    hiddenEdits(git, tree, entries, { signal }),
-    nestedRepositories(tree),
+    hiddenEdits(git, tree, unwatched, { signal }),
   ]);
+  const uncommitted = status.entries.filter((entry) => entry.kind !== "ignored");
+  const untracked = status.entries.filter(({ kind, path }) => kind !== "changed" && path.endsWith("/"));
+  const gitlinks = entries.filter((entry) => entry.mode === GITLINK);
+  const nested = await nestedRepositories(tree, [...gitlinks, ...untracked].map((entry) => entry.path));
   const counts = await Promise.all(
     nested.map((path) => unpushedCommits(git, main, join(tree.root, path, ".git"), { signal })),
   );
@@ -123,12 +130,38 @@ export async function inspectFiles(scope: SessionScope, tree: Repository, signal
     nestedCommits: counts.reduce((sum, count) => sum + count, 0),
     work: {
       hasSubmodules,
-      uncommittedFiles: status.entries.length + included.length + hidden.length,
+      uncommittedFiles: uncommitted.length + included.length + hidden.length,
       changedIncluded: included,
       hiddenEdits: hidden,
-      dirtySubmodules: status.entries.filter(isDirtySubmodule).map((entry) => entry.path),
+      unwatched,
+      dirtySubmodules: uncommitted.filter(isDirtySubmodule).map((entry) => entry.path),
       nested: nested.filter((_, at) => counts[at] > 0),
     },
+  };
+}
+
+/**
+ * The same work, seen again in the place the worktree was moved to. Not for worktrees with submodules.
+ *
+ * @throws {ToolError} `worktree_in_use` when HEAD is not where it was.
+ */
+export async function lookAgain(scope: SessionScope, work: SessionWork, place: string): Promise<SessionWork> {
+  const { git, main } = scope;
+  const tree = { ...work.tree!, root: place };
+  const [status, included, hidden] = await Promise.all([
+    readStatus(git, tree),
+    changedIncluded(git, main, tree),
+    hiddenEdits(git, tree, work.unwatched),
+  ]);
+  if (status.head !== work.head.oid || status.branch !== work.head.branch) {
+    throw new ToolError("worktree_in_use", "the session's HEAD moved while it was being removed");
+  }
+  return {
+    ...work,
+    tree,
+    uncommittedFiles: status.entries.length + included.length + hidden.length,
+    changedIncluded: included,
+    hiddenEdits: hidden,
   };
 }
 
