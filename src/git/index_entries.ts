@@ -1,11 +1,11 @@
-/** What the index holds: `git ls-files --stage -v`. */
+/** What the index holds beside plain files: `git ls-files --stage -v`. */
 import type { Repository } from "./repository.ts";
 import type { GitOptions, GitRunner } from "./runner.ts";
 
-/** One path of the index. */
+/** One path of the index that is a gitlink, or that git does not look at. */
 export interface IndexEntry {
   path: string;
-  /** Octal mode: `100644`, `100755`, `120000` for a link, `160000` for a submodule. */
+  /** Octal mode, see {@linkcode GITLINK}. */
   mode: string;
   /** Marked assume-unchanged or skip-worktree: git does not look at the file. */
   unwatched: boolean;
@@ -14,7 +14,7 @@ export interface IndexEntry {
 /** Mode of a submodule, or of any repository that was added like one. */
 export const GITLINK = "160000";
 
-/** All entries; a path with conflicts stands there once for each side. */
+/** The entries that are more than a plain file or link. */
 export async function listIndex(
   git: GitRunner,
   tree: Repository,
@@ -26,6 +26,7 @@ export async function listIndex(
 /** Parses `<tag> <mode> <object> <stage>\t<path>`; see git-ls-files(1): lower case and `S` tags are unwatched. */
 export function parseIndex(text: string): IndexEntry[] {
   return text.split("\0").flatMap((record) => {
+    if (/^[A-Z?] 1[02]/.test(record) && record[0] !== "S") return [];
     const [, tag, mode, path] = /^(\S) (\d{6}) [0-9a-f]+ \d\t(.*)$/s.exec(record) ?? [];
     return path === undefined ? [] : [{ path, mode, unwatched: /[a-zS]/.test(tag) }];
   });

@@ -149,14 +149,14 @@ function logFailure(error: unknown): void {
 /** Deletes the branch only while it is at `tip`: a commit that came in between keeps its name. */
 async function deleteBranch(scope: SessionScope, session: Session, tip: string): Promise<void> {
   const { git, main } = scope;
-  if (await tipOf(scope, session) !== tip) return;
   await git.exec(main, ["update-ref", "--no-deref", "-d", `refs/heads/${session.branch}`, tip], {
     write: true,
   });
-  const section = `branch.${session.branch}`;
-  const set = await git.exec(main, ["config", "--local", "--get-regexp", `^${section}\\.`], { okCodes: [1] });
-  if (set.stdout !== "") {
-    await git.exec(main, ["config", "--local", "--remove-section", section], { write: true });
+  const config = await Deno.readTextFile(join(main.commonDir, "config")).catch(() => "");
+  if (config.includes(`[branch "${session.branch}"]`)) {
+    await git.exec(main, ["config", "--local", "--remove-section", `branch.${session.branch}`], {
+      write: true,
+    });
   }
 }
 

@@ -863,3 +863,13 @@ Deno.test(
     assert.ok((await server.payload("remove_session", { sessionId: "stay", force: true })).removedAt);
   }),
 );
+
+Deno.test(
+  "the settings of a removed branch go with it",
+  scene(async (server, repo) => {
+    await server.payload("create_worktree", { sessionId: "tracked" });
+    repo.git("config", "branch.session-tracked.remote", "origin");
+    await server.payload("remove_session", { sessionId: "tracked" });
+    assert.equal(repo.try("config", "--get-regexp", "^branch\\.session-tracked").code, 1);
+  }),
+);

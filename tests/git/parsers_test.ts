@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { parseVersion, trustedDirectories } from "../../src/git/binary.ts";
 import { parseConfigList, unsafeKeys } from "../../src/git/config_guard.ts";
 import { gitEnvironment } from "../../src/git/environment.ts";
+import { parseIndex } from "../../src/git/index_entries.ts";
 import { parseNumstat, sumLines } from "../../src/git/numstat.ts";
 import { checkCommitish } from "../../src/git/refs.ts";
 import { parseStatus } from "../../src/git/status.ts";
@@ -261,4 +262,24 @@ Deno.test("unsafeKeys() judges values, not only names", () => {
     ["filter.x.clean", "", false],
   ];
   for (const [key, value, expected] of cases) assert.equal(unsafe(key, value), expected, `${key}=${value}`);
+});
+
+Deno.test("parseIndex() gives gitlinks and unwatched files, and passes over the rest", () => {
+  const text = [
+    `H 100644 ${OID} 0\tplain`,
+    `H 100755 ${OID} 0\tprogram`,
+    `H 120000 ${OID} 0\tlink`,
+    `H 160000 ${OID} 0\tsub module`,
+    `h 100644 ${OID} 0\tassumed`,
+    `S 100644 ${OID} 0\tskipped\nhere`,
+    `s 100644 ${OID} 0\tboth`,
+    `M 100644 ${OID} 2\tconflict`,
+    "",
+  ].join("\0");
+  assert.deepEqual(parseIndex(text), [
+    { path: "sub module", mode: "160000", unwatched: false },
+    { path: "assumed", mode: "100644", unwatched: true },
+    { path: "skipped\nhere", mode: "100644", unwatched: true },
+    { path: "both", mode: "100644", unwatched: true },
+  ]);
 });
