@@ -10,6 +10,7 @@ import { readStatus } from "../git/status.ts";
 import { listWorktrees } from "../git/worktrees.ts";
 import { lstatOrNull } from "../platform/jail.ts";
 import { log } from "../platform/log.ts";
+import { mapBounded, PARALLELISM } from "../platform/pool.ts";
 import type { SessionScope } from "./scope.ts";
 import { type Session, WORKTREES_DIR } from "./session.ts";
 import type { StoredSession } from "./store.ts";
@@ -109,6 +110,13 @@ export async function forget(scope: SessionScope, session: Session, tip: string 
  * while; what cannot be deleted even then is left for a later call.
  */
 export async function discard(aside: string, patienceMs = DISCARD_MS): Promise<void> {
+  // Deleting many files is most of the work of a removal; two levels down there is something to share out.
+  const below = (await Promise.all((await directoriesIn(aside)).map(directoriesIn))).flat();
+  await mapBounded(
+    below,
+    PARALLELISM,
+    (directory) => Deno.remove(directory, { recursive: true }).catch(() => {}),
+  );
   for (const deadline = Date.now() + patienceMs;;) {
     try {
       return await Deno.remove(aside, { recursive: true });
@@ -126,6 +134,11 @@ async function keepModules({ from, to }: { from: string; to: string }): Promise<
   if (await lstatOrNull(from) === null) return;
   await Deno.mkdir(dirname(to), { recursive: true });
   await Deno.rename(from, to);
+}
+
+async function directoriesIn(directory: string): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(directory)).catch(() => []);
+  return entries.filter((entry) => entry.isDirectory).map((entry) => join(directory, entry.name));
 }
 
 /** Directories that were made read-only (a module cache is) hold on to what is in them. */
