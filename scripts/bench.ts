@@ -268,4 +268,8 @@ ${table}
 `,
   );
 }
+if (!only) {
+  await new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", join(ROOT, "docs", "benchmarks.md")] })
+    .output();
+}
 Deno.exit(rows.some(({ ours, floor, limit, unit }) => (unit === "×" ? ours / floor : ours) > limit) ? 1 : 0);
