@@ -18,8 +18,6 @@ export interface Repository extends GitPlace {
   bare: boolean;
 }
 
-const MOST_INCLUDES = 50;
-
 interface Checked {
   repository: Repository;
   /** What the files that the verdict rests on looked like, in their order. */
@@ -155,7 +153,7 @@ export class Repositories {
     const todo = [...entries];
     for (let entry = todo.pop(); entry !== undefined; entry = todo.pop()) {
       const file = includeTarget(entry, repository.root);
-      if (file === null || files.has(file) || files.size >= MOST_INCLUDES) continue;
+      if (file === null || files.has(file)) continue;
       files.add(file);
       if (!(await lstatOrNull(file))?.isFile) continue;
       const args = ["config", "--file", file, "--list", "-z", "--show-scope", "--show-origin"];
