@@ -6,14 +6,18 @@ import { log } from "./platform/log.ts";
 import { endAllChildren } from "./platform/process.ts";
 import { recover } from "./sessions/recover.ts";
 import { mainRepository, type SessionScope } from "./sessions/scope.ts";
+import { worktreeOf } from "./sessions/list.ts";
 import { SessionStore } from "./sessions/store.ts";
+import { Workspace } from "./workspace/workspace.ts";
 
 const RECOVERY_WAIT_MS = 1_000;
 
 /** What the operator decided at start. */
 export interface AppConfig {
-  /** The repository, absolute. */
+  /** `-repo`, or the current directory; absolute. */
   repo: string;
+  /** Whether `-repo` was given: without it the client's roots come first. */
+  repoGiven: boolean;
   /** Directory of the session database, absolute. */
   database: string;
   base?: string;
@@ -21,6 +25,17 @@ export interface AppConfig {
   roots: readonly string[];
   readOnly: boolean;
   trustRepoConfig: boolean;
+  /** Run the hooks of the repository on commit and push. */
+  hooks: boolean;
+  /** Push to repositories of this machine. */
+  allowFileRemotes: boolean;
+}
+
+/** What a call brings along for finding its roots. */
+export interface WorkspaceCall {
+  signal: AbortSignal;
+  /** Directories of the client's roots. */
+  clientRoots(): Promise<readonly string[]>;
 }
 
 /** The long-lived parts, opened when first needed so that starting costs nothing. */
@@ -29,7 +44,8 @@ export class App {
   readonly git: GitRunner;
   readonly repositories: Repositories;
   #store: Promise<SessionStore> | undefined;
-  #recovered: Promise<void> | undefined;
+  /** By common git directory. */
+  #recovered = new Map<string, Promise<void>>();
 
   /** @param env The server's environment; git children get the allowed part of it. */
   constructor(config: AppConfig, env: Record<string, string>, observer?: GitObserver) {
@@ -38,14 +54,28 @@ export class App {
     this.repositories = new Repositories(this.git, config.trustRepoConfig);
   }
 
+  /** Where one call may act, and which roots it means. */
+  workspace({ signal, clientRoots }: WorkspaceCall): Workspace {
+    const { git, repositories } = this;
+    const workspace: Workspace = new Workspace(this.config, {
+      git,
+      repositories,
+      clientRoots,
+      sessionWorktree: async (id) => await worktreeOf(await this.sessions(workspace), id, signal),
+    }, signal);
+    return workspace;
+  }
+
   /**
-   * The sessions of the repository. The first call of a server's life repairs what killed processes left.
+   * The sessions of the repository: that of `-repo`, else of the call's first root. The first call of a
+   * server's life repairs what killed processes left.
    *
    * @throws {ToolError} What opening the repository and the database throws; the next call tries again.
    */
-  async sessions(): Promise<SessionScope> {
+  async sessions(workspace?: Workspace): Promise<SessionScope> {
     const { config, git, repositories } = this;
-    const main = await mainRepository(git, repositories, config.repo);
+    const directory = config.repoGiven || !workspace ? config.repo : (await workspace.list())[0];
+    const main = await mainRepository(git, repositories, directory);
     const scope: SessionScope = {
       git,
       repositories,
@@ -54,7 +84,11 @@ export class App {
       base: config.base,
       readOnly: config.readOnly,
     };
-    if (!config.readOnly) await (this.#recovered ??= this.#recover(scope));
+    if (!config.readOnly) {
+      const recovered = this.#recovered.get(main.commonDir) ?? this.#recover(scope);
+      this.#recovered.set(main.commonDir, recovered);
+      await recovered;
+    }
     return scope;
   }
 

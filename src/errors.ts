@@ -67,6 +67,155 @@ export const ERRORS = {
     next: "Name an existing branch with -base or baseRef; an empty repository needs a first commit.",
   },
 
+  root_not_allowed: {
+    meaning: "The directory lies outside of the roots that the server may work in.",
+    next: "Choose one of the allowed roots, or have the operator start the server with -root for this one.",
+  },
+  root_index_out_of_range: {
+    meaning: "rootIndex is not below the number of roots.",
+    next: "Use 0 to rootCount - 1, or name the directory with workspaceRoot.",
+  },
+  not_a_git_repo: {
+    meaning: "The resolved root is not inside a git repository (git_log's own form of not_a_git_repository).",
+    next: "Name a directory inside a repository with workspaceRoot.",
+  },
+
+  preset_not_found: {
+    meaning: "No preset of that name stands in the repository's preset file.",
+    next: "Call list_presets for the names.",
+  },
+  preset_file_invalid: {
+    meaning: "The preset file is not JSON, or does not fit its schema.",
+    next: "Correct the named place in the file; schemas/git-mcp-presets.schema.json describes it.",
+  },
+  remote_branch_mismatch: {
+    meaning: "Only one of remote and branch was given.",
+    next: "Give both, or neither to compare with each repository's own upstream.",
+  },
+  invalid_remote_or_branch: {
+    meaning: "remote or branch holds characters that are not accepted in a ref.",
+    next: "Use the plain names, such as 'origin' and 'main'.",
+  },
+  no_pairs: {
+    meaning: "There is nothing to compare.",
+    next: "Give pairs, or a preset with parityPairs.",
+  },
+
+  invalid_since: {
+    meaning: "since is no date that git understands, or holds shell metacharacters.",
+    next: "Use forms such as '7.days', '2 weeks ago' or '2026-04-01T00:00:00Z'.",
+  },
+  invalid_paths: {
+    meaning: "A path holds shell metacharacters.",
+    next: "Name files by their plain paths; to see everything, leave paths out.",
+  },
+  git_log_failed: {
+    meaning: "git log failed, as for an unknown branch.",
+    next: "Check the branch name; git's own words are in detail.",
+  },
+  unsafe_range_token: {
+    meaning: "A range holds characters or forms that are not accepted.",
+    next: "Use 'staged', 'HEAD', one ref, 'A..B' or 'A...B'.",
+  },
+  git_diff_failed: {
+    meaning: "git diff failed, as for an unknown revision.",
+    next: "Check the revisions; git's own words are in detail.",
+  },
+
+  stage_failed: {
+    meaning: "A listed file could not be staged.",
+    next: "Check that the file exists, is not ignored, and is a file; what was committed before stays.",
+  },
+  commit_failed: {
+    meaning: "git commit failed: nothing to commit, a hook said no, or nobody told git who the user is.",
+    next: "Read detail, correct it, and call again with the remaining commits.",
+  },
+  push_detached_head: {
+    meaning: "HEAD is detached, so there is no branch to push.",
+    next: "Put the commits on a branch first.",
+  },
+  push_no_upstream: {
+    meaning: "The branch has no upstream, and none is set without being asked for.",
+    next: "Set one with 'git push -u <remote> <branch>'; the commits are made.",
+  },
+  push_failed: {
+    meaning: "git push failed; the commits stay.",
+    next: "Read detail: pull first when the remote has moved on.",
+  },
+
+  working_tree_dirty: {
+    meaning: "The working tree has uncommitted or untracked files.",
+    next: "Commit, stash or discard them first.",
+  },
+  into_detached_head: {
+    meaning: "HEAD is detached and no destination was given.",
+    next: "Name the destination branch with into.",
+  },
+  onto_detached_head: {
+    meaning: "HEAD is detached and no destination was given.",
+    next: "Name the destination branch with onto.",
+  },
+  checkout_failed: {
+    meaning: "The working tree could not be put on the destination branch.",
+    next: "Read detail; nothing has changed.",
+  },
+  destination_not_found: {
+    meaning: "The destination is not a local branch with a commit.",
+    next: "Name an existing local branch.",
+  },
+  source_not_found: {
+    meaning: "A source is neither a branch nor a commit.",
+    next: "Check the name; a remote branch is written 'origin/<branch>'.",
+  },
+  source_checked_out: {
+    meaning: "A source branch cannot be rebased: it is checked out in a worktree that is in use.",
+    next: "Commit or discard what is in that worktree, or use strategy 'merge'.",
+  },
+  cannot_fast_forward: {
+    meaning: "strategy ff-only was asked for and the branches have diverged.",
+    next: "Retry with strategy rebase, merge or auto.",
+  },
+  rebase_conflicts: {
+    meaning: "A commit of the source does not apply to the destination; nothing of it was kept.",
+    next: "Resolve what conflicts names on the source branch, or use strategy 'merge'.",
+  },
+  merge_conflicts: {
+    meaning: "Source and destination change the same places; nothing of the merge was kept.",
+    next: "Merge the destination into the source branch, resolve what conflicts names there, call again.",
+  },
+  merge_failed: {
+    meaning: "git could not merge, or files were in the way.",
+    next: "Read detail; nothing has changed.",
+  },
+  merge_base_failed: {
+    meaning: "Source and destination have no common history.",
+    next: "Check that the right branch is named.",
+  },
+  range_resolution_failed: {
+    meaning: "A range does not resolve to commits.",
+    next: "Check both ends of the range.",
+  },
+  cherry_pick_failed: {
+    meaning: "git could not put the picked commits on the destination, or files were in the way.",
+    next: "Read detail; nothing has changed.",
+  },
+  merge_in_progress: {
+    meaning: "A merge was begun in the working tree and not ended.",
+    next: "Finish or abort it with git.",
+  },
+  cherry_pick_in_progress: {
+    meaning: "A cherry-pick was begun in the working tree and not ended.",
+    next: "Finish or abort it with git.",
+  },
+  revert_in_progress: {
+    meaning: "A revert was begun in the working tree and not ended.",
+    next: "Finish or abort it with git.",
+  },
+  rebase_in_progress: {
+    meaning: "A rebase was begun in the working tree and not ended.",
+    next: "Finish or abort it with git.",
+  },
+
   invalid_session_id: {
     meaning: "The session id breaks the rule: 2-50 lowercase letters, digits and hyphens.",
     next: "Use 2-50 lowercase letters, numbers and hyphens, starting and ending with a letter or number.",
@@ -139,6 +288,13 @@ export class ToolError extends Error {
     this.next = options.next ?? ERRORS[code].next;
     this.details = options.details ?? {};
   }
+}
+
+/** What was thrown as a {@linkcode ToolError}; anything else is a defect. */
+export function asToolError(thrown: unknown): ToolError {
+  if (thrown instanceof ToolError) return thrown;
+  const code: ErrorCode = "internal_error";
+  return new ToolError(code, `internal error: ${messageOf(thrown)}`, { cause: thrown });
 }
 
 /** The message of anything thrown. */

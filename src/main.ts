@@ -56,11 +56,14 @@ function toolsOf(line: CommandLine) {
 function appOf(line: CommandLine): App {
   return new App({
     repo: resolve(line.repo ?? "."),
+    repoGiven: line.repo !== undefined,
     database: resolve(line.db ?? "."),
     base: line.base,
     roots: line.roots.map((root) => resolve(root)),
     readOnly: line.readOnly,
     trustRepoConfig: line.trustRepoConfig,
+    hooks: line.hooks,
+    allowFileRemotes: line.allowFileRemotes,
   }, Deno.env.toObject());
 }
 

@@ -5,11 +5,13 @@ import { ROOT } from "./support/paths.ts";
 
 /** How high each room stands. Imports go down, or stay in the room. */
 const FLOOR: Record<string, number> = {
-  "main.ts": 7,
-  cli: 6,
-  server: 5,
-  tools: 4,
-  "app.ts": 3,
+  "main.ts": 8,
+  cli: 7,
+  server: 6,
+  tools: 5,
+  "app.ts": 4,
+  changes: 3,
+  workspace: 3,
   sessions: 2,
   git: 1,
   platform: 0,

@@ -1,7 +1,7 @@
 /** `call`: one tool call from a shell, through the same schemas and the same code as a client's. */
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
-import { asToolError, failureText } from "../server/result.ts";
+import { failureText, reported, successText } from "../server/result.ts";
 import { parseInput } from "../tools/input.ts";
 import type { Tool } from "../tools/tool.ts";
 import { UsageError } from "./flags.ts";
@@ -29,12 +29,14 @@ export async function callFromShell(
   const given = parsedJson(tool, json);
   try {
     const input = parseInput(tool, given);
-    const payload = await tool.run(input, { app, signal: new AbortController().signal, progress: () => {} });
+    const { signal } = new AbortController();
+    const workspace = app.workspace({ signal, clientRoots: () => Promise.resolve([]) });
+    const payload = await tool.run(input, { app, workspace, signal, progress: () => {} });
     const checked = tool.output.parse(payload);
-    print(`${tool.render(payload)}\n\n${JSON.stringify(checked, null, 2)}`);
+    print(`${successText(tool, payload, input)}\n\n${JSON.stringify(checked, null, 2)}`);
     return 0;
   } catch (error) {
-    print(failureText(tool.toolset, asToolError(error)));
+    print(failureText(tool.toolset, reported(error)));
     return 1;
   }
 }

@@ -1,7 +1,7 @@
 /** `doctor`: what works, what does not, and what to do about it. */
 import { join } from "node:path";
 import type { App } from "../app.ts";
-import { asToolError } from "../server/result.ts";
+import { reported } from "../server/result.ts";
 import { findBase } from "../sessions/base.ts";
 import { recover } from "../sessions/recover.ts";
 import { mainRepository, type SessionScope } from "../sessions/scope.ts";
@@ -15,7 +15,7 @@ export async function examine(app: App): Promise<number> {
     try {
       print(`✓ ${name}: ${await work()}`);
     } catch (error) {
-      const { message, next } = asToolError(error);
+      const { message, next } = reported(error);
       print(`✗ ${name}: ${message}\n  → ${next}`);
       failed++;
     }

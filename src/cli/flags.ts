@@ -13,7 +13,11 @@ export interface Flag {
 
 /** Every flag of the program. One dash and two dashes mean the same. */
 export const FLAGS = [
-  { name: "repo", value: "path", help: "Repository to work on (default: current directory)" },
+  {
+    name: "repo",
+    value: "path",
+    help: "Repository to work on (default: the client's root, else the current directory)",
+  },
   { name: "db", value: "directory", help: "Directory of the session database (default: current directory)" },
   {
     name: "base",
@@ -36,6 +40,8 @@ export const FLAGS = [
     help: "Do not serve these tools, whatever else says so",
   },
   { name: "trust-repo-config", help: "Work on repositories whose own config runs programs" },
+  { name: "no-hooks", help: "Do not run the repository's hooks on commit and push" },
+  { name: "allow-file-remotes", help: "Push to repositories of this machine too, inside the allowed roots" },
   {
     name: "log-level",
     value: "level",
@@ -65,6 +71,8 @@ export interface CommandLine {
   tools: string[];
   excludeTools: string[];
   trustRepoConfig: boolean;
+  hooks: boolean;
+  allowFileRemotes: boolean;
   logLevel: LogLevel;
   version: boolean;
   help: boolean;
@@ -138,6 +146,8 @@ function assemble(values: ReadonlyMap<string, string[]>, operands: string[]): Co
     tools: list("tools"),
     excludeTools: list("exclude-tools"),
     trustRepoConfig: values.has("trust-repo-config"),
+    hooks: !values.has("no-hooks"),
+    allowFileRemotes: values.has("allow-file-remotes"),
     logLevel,
     version: values.has("version"),
     help: values.has("help"),

@@ -96,6 +96,18 @@ export function includeTarget(entry: ConfigEntry, root: string): string | null {
   return path.resolve(root, path.dirname(entry.origin.replace(/^file:/, "")), entry.value);
 }
 
+/** Whether a `core.hooksPath` leads out of the repository; hooks inside of it are its user's own. */
+export function hasForeignHooks(
+  entries: readonly ConfigEntry[],
+  { root, commonDir }: Pick<GuardedPlace, "root" | "commonDir">,
+): boolean {
+  return entries.some(({ key, value }) => {
+    if (key !== "core.hookspath" || !value) return false;
+    const target = path.resolve(root, value);
+    return value.startsWith("~") || !(isWithin(root, target) || isWithin(commonDir, target));
+  });
+}
+
 function staysInside(_value: string, place: GuardedPlace, entry: ConfigEntry): boolean {
   const target = includeTarget(entry, place.root);
   if (target === null) return false;

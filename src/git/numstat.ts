@@ -24,6 +24,7 @@ export interface FileCount extends LineCount {
   path: string;
   /** Where a renamed or copied file came from. */
   from?: string;
+  binary: boolean;
 }
 
 /** Parses the NUL-separated records of one diff; what is no record is passed over. */
@@ -32,7 +33,7 @@ export function parseNumstat(records: readonly string[]): FileCount[] {
   for (let i = 0; i < records.length; i++) {
     const [, added, removed, path] = /^(\d+|-)\t(\d+|-)\t(.*)$/s.exec(records[i]) ?? [];
     if (path === undefined) continue;
-    const count = { added: Number(added) || 0, removed: Number(removed) || 0 };
+    const count = { added: Number(added) || 0, removed: Number(removed) || 0, binary: added === "-" };
     // A rename has an empty path here and both of its paths behind.
     if (path !== "") files.push({ ...count, path });
     else files.push({ ...count, from: records[++i] ?? "", path: records[++i] ?? "" });

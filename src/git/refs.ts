@@ -1,6 +1,6 @@
 /** Ref names and commit-ish arguments: what is accepted from a caller, and what refs point at. */
 import { ToolError } from "../errors.ts";
-import type { GitRunner } from "./runner.ts";
+import type { GitOptions, GitRunner } from "./runner.ts";
 import type { Repository } from "./repository.ts";
 
 /** One branch or other ref. */
@@ -56,6 +56,57 @@ export async function resolveCommit(
   return code === 0 ? stdout.trim() : null;
 }
 
+/**
+ * The commits that names stand for, all from one git; null for a name that stands for none.
+ *
+ * @throws {ToolError} `unsafe_ref_token`.
+ */
+export async function resolveCommits(
+  git: GitRunner,
+  repository: Repository,
+  tokens: readonly string[],
+  options: GitOptions = {},
+): Promise<(string | null)[]> {
+  const stdin = tokens.map((token) => `${checkCommitish(token)}^{commit}\n`).join("");
+  const args = ["cat-file", "--batch-check=%(objectname)"];
+  const { stdout } = await git.exec(repository, args, { ...options, stdin });
+  const lines = stdout.split("\n");
+  return tokens.map((_, at) => OBJECT_NAME.test(lines[at] ?? "") ? lines[at] : null);
+}
+
+/** The commit of a local branch and, failing that, of anything else by that name. */
+export interface NamedCommit {
+  oid: string | null;
+  /** Short name of the local branch that was meant; null when it is something else. */
+  branch: string | null;
+}
+
+/** Resolves names as branches first, because a tag may have the same name. */
+export async function resolveBranches(
+  git: GitRunner,
+  repository: Repository,
+  tokens: readonly string[],
+  options: GitOptions = {},
+): Promise<NamedCommit[]> {
+  const names = tokens.map((token) => checkCommitish(token).replace(/^refs\/heads\//, ""));
+  const asked = tokens.flatMap((token, at) => [`refs/heads/${names[at]}`, token]);
+  const found = await resolveCommits(git, repository, asked, options);
+  return tokens.map((_, at) => {
+    const branch = found[2 * at];
+    return branch === null || /[~^]/.test(names[at])
+      ? { oid: found[2 * at + 1], branch: null }
+      : { oid: branch, branch: names[at] };
+  });
+}
+
+/** The tree without entries, in the hash of `like`. */
+export function emptyTree(like: string): string {
+  return like.length === 40
+    ? "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+    : "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
+}
+
+const OBJECT_NAME = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 const FIELDS = "--format=%(refname)%00%(objectname)%00%(upstream)%00%(symref)";
 
 /** The refs that match the patterns of git-for-each-ref(1), by full name. Missing ones are not there. */

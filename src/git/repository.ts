@@ -4,7 +4,13 @@
 import * as path from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
 import { isWithin, lstatOrNull } from "../platform/jail.ts";
-import { type ConfigEntry, includeTarget, parseConfigList, unsafeKeys } from "./config_guard.ts";
+import {
+  type ConfigEntry,
+  hasForeignHooks,
+  includeTarget,
+  parseConfigList,
+  unsafeKeys,
+} from "./config_guard.ts";
 import type { GitPlace, GitRunner } from "./runner.ts";
 
 /** A repository, or one of its worktrees, that was found safe to work on. */
@@ -16,6 +22,8 @@ export interface Repository extends GitPlace {
   /** The git directory that all worktrees of the repository share: its identity. Real path. */
   commonDir: string;
   bare: boolean;
+  /** Its own config takes hooks from a directory outside of it. */
+  foreignHooks: boolean;
 }
 
 interface Checked {
@@ -49,7 +57,8 @@ export class Repositories {
     const own = ownFiles(repository);
     // Taken before they are read: a change in between is noticed at the next call.
     const stamp = await stampOf(own);
-    const included = await this.#judge(repository, signal);
+    const { files: included, foreignHooks } = await this.#judge(repository, signal);
+    repository.foreignHooks = foreignHooks;
     const files = [...own, ...included];
     this.#checked.set(directory, { repository, stamp: [...stamp, ...await stampOf(included)], files });
     return repository;
@@ -73,6 +82,7 @@ export class Repositories {
       ownDir,
       commonDir: main.commonDir,
       bare: false,
+      foreignHooks: main.foreignHooks,
       ceiling: path.dirname(directory),
     };
   }
@@ -106,6 +116,7 @@ export class Repositories {
       ownDir,
       commonDir,
       bare,
+      foreignHooks: false,
       ceiling: path.dirname(root),
       ...(bare ? { gitDir: commonDir } : {}),
     };
@@ -121,8 +132,8 @@ export class Repositories {
     return stdout.replace(/\r?\n$/, "");
   }
 
-  /** Refuses what would run code or lead elsewhere; returns the files that the config takes in. */
-  async #judge(repository: Repository, signal?: AbortSignal): Promise<string[]> {
+  /** Refuses what would run code or lead elsewhere; tells which files the config takes in. */
+  async #judge(repository: Repository, signal?: AbortSignal) {
     const args = ["config", "--list", "-z", "--show-scope", "--show-origin", "--includes"];
     const entries = parseConfigList((await this.#git.exec(repository, args, { signal })).stdout);
     const read = entries.filter((entry) => entry.scope === "local" || entry.scope === "worktree");
@@ -140,7 +151,7 @@ export class Repositories {
         );
       }
     }
-    return files;
+    return { files, foreignHooks: hasForeignHooks(own, repository) };
   }
 
   /**

@@ -34,6 +34,8 @@ export interface GitOptions {
   env?: Record<string, string>;
   timeoutMs?: number;
   maxStdout?: number;
+  /** Standard output byte by byte instead of as UTF-8: for content that goes back to git as it came. */
+  latin1?: boolean;
   signal?: AbortSignal;
   onStderr?: (text: string) => void;
 }
@@ -51,6 +53,7 @@ export interface GitOutput {
 export type GitObserver = (args: readonly string[], milliseconds: number) => void;
 
 const DECODER = new TextDecoder();
+const CHUNK = 8192;
 const SINGLE_THREADED = ["-c", "core.preloadIndex=false"];
 const READ_TIMEOUT_MS = 60_000;
 const WRITE_TIMEOUT_MS = 600_000;
@@ -106,7 +109,7 @@ export class GitRunner {
     }
     return {
       code: result.code,
-      stdout: DECODER.decode(result.stdout),
+      stdout: options.latin1 ? latin1Of(result.stdout) : DECODER.decode(result.stdout),
       stderr: result.stderr,
       truncated: result.truncated,
     };
@@ -158,6 +161,20 @@ export class GitRunner {
     this.#binary = undefined;
     return new ToolError("git_not_found", "the git program has gone from where it was", { cause });
   }
+}
+
+function latin1Of(bytes: Uint8Array): string {
+  // TextDecoder's "latin1" is windows-1252, which does not give every byte back.
+  let text = "";
+  for (let at = 0; at < bytes.length; at += CHUNK) {
+    text += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  }
+  return text;
+}
+
+/** The bytes of a text that was read with `latin1`. */
+export function bytesOf(latin1: string): Uint8Array {
+  return Uint8Array.from(latin1, (character) => character.charCodeAt(0));
 }
 
 /** The subcommand, behind `-c` settings. */

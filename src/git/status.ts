@@ -8,7 +8,17 @@ export interface Status {
   head: string | null;
   /** Short branch name; null when HEAD is detached. */
   branch: string | null;
+  /** The upstream as git shortens it: `origin/main`; null without one. */
+  upstream: string | null;
+  /** Commits that HEAD has and the upstream lacks, and the other way; null when the upstream's ref is gone. */
+  divergence: Divergence | null;
   entries: StatusEntry[];
+}
+
+/** How far two commits have gone apart. */
+export interface Divergence {
+  ahead: number;
+  behind: number;
 }
 
 /** One line of status: a changed, renamed, unmerged or untracked path. */
@@ -43,7 +53,7 @@ export async function readStatus(
 
 /** Parses `git status --porcelain=v2 --branch -z`; see git-status(1), Porcelain Format Version 2. */
 export function parseStatus(text: string): Status {
-  const status: Status = { head: null, branch: null, entries: [] };
+  const status: Status = { head: null, branch: null, upstream: null, divergence: null, entries: [] };
   const records = text.split("\0");
   for (let i = 0; i < records.length; i++) {
     const record = records[i];
@@ -75,6 +85,11 @@ function readHeader(record: string, status: Status): void {
   const [, name, value] = /^# branch\.(\w+) (.*)$/s.exec(record) ?? [];
   if (name === "oid" && value !== "(initial)") status.head = value;
   if (name === "head" && value !== "(detached)") status.branch = value;
+  if (name === "upstream") status.upstream = value;
+  if (name === "ab") {
+    const [ahead, behind] = value.split(" ").map((count) => Math.abs(Number(count)));
+    status.divergence = { ahead, behind };
+  }
 }
 
 /** The path is the `field`th blank-separated field and everything behind it. */

@@ -26,12 +26,17 @@ export async function resolveInRoot(root: string, relative: string): Promise<str
   const wanted = path.resolve(root, relative);
   const realRoot = await Deno.realPath(root);
   if (!isWithin(root, wanted) && !isWithin(realRoot, wanted)) throw escapes(root, relative);
+  return await realPathWithin(realRoot, wanted, relative);
+}
+
+/** Where an absolute path really leads; `relative` is what the caller said. */
+async function realPathWithin(root: string, wanted: string, relative: string): Promise<string> {
   let ancestor = wanted;
   const rest: string[] = [];
   while (true) {
     try {
       const real = path.join(await Deno.realPath(ancestor), ...rest);
-      if (!isWithin(realRoot, real)) throw escapes(root, relative);
+      if (!isWithin(root, real)) throw escapes(root, relative);
       return real;
     } catch (error) {
       if (error instanceof Deno.errors.FilesystemLoop) throw escapes(root, relative);
@@ -42,6 +47,23 @@ export async function resolveInRoot(root: string, relative: string): Promise<str
       ancestor = path.dirname(ancestor);
     }
   }
+}
+
+/**
+ * Checks a path that git is going to read or write by itself: relative, inside of the root, not through a link
+ * that leads out of it, and not into a git directory. A link in the last place is what git tracks, not followed.
+ *
+ * @throws {ToolError} `path_escapes_repository`.
+ */
+export async function checkEntryPath(root: string, relative: string): Promise<void> {
+  // Git allows every character but NUL in a path.
+  if (relative === "" || relative.includes("\0") || path.isAbsolute(relative)) throw escapes(root, relative);
+  const wanted = path.resolve(root, relative);
+  const inner = path.relative(root, wanted);
+  if (!isWithin(root, wanted) || inner.split(/[\\/]/).some((part) => part.toLowerCase() === ".git")) {
+    throw escapes(root, relative);
+  }
+  if (inner !== "") await realPathWithin(root, path.dirname(wanted), relative);
 }
 
 /**
@@ -69,6 +91,20 @@ export async function copyInto(root: string, relative: string, source: string): 
   return true;
 }
 
+/** The real path of what exists of a path, with the rest as it stands: a name for something that may be missing. */
+export async function realPathOf(file: string): Promise<string> {
+  const rest: string[] = [];
+  for (let ancestor = path.resolve(file);; ancestor = path.dirname(ancestor)) {
+    try {
+      return path.join(await Deno.realPath(ancestor), ...rest);
+    } catch (error) {
+      if (!isMissing(error) && !(error instanceof Deno.errors.FilesystemLoop)) throw error;
+      if (ancestor === path.dirname(ancestor)) return path.resolve(file);
+      rest.unshift(path.basename(ancestor));
+    }
+  }
+}
+
 /** Whether a symbolic link stands at the path itself. */
 export async function isSymlink(file: string): Promise<boolean> {
   return (await lstatOrNull(file))?.isSymlink ?? false;
@@ -92,4 +128,9 @@ function escapes(root: string, relative: string): ToolError {
   return new ToolError("path_escapes_repository", `path '${relative}' leads outside '${root}'`, {
     details: { path: relative, root },
   });
+}
+
+/** Whether a path leaves its root when read as text; links are not looked at. */
+export function leadsOutside(root: string, relative: string): boolean {
+  return relative.includes("\0") || !isWithin(root, path.resolve(root, relative));
 }

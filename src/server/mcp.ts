@@ -5,6 +5,8 @@ import type { Tool, ToolContext } from "../tools/tool.ts";
 import { VERSION } from "../version.ts";
 import { parseInput } from "../tools/input.ts";
 import { inputSchema, outputSchema } from "./portable_schema.ts";
+import { ClientRoots, RootsNeeded } from "./client_roots.ts";
+import { registerPresets } from "./presets_resource.ts";
 import { throttledProgress } from "./progress.ts";
 import { failure, success } from "./result.ts";
 
@@ -30,35 +32,50 @@ export function mcpServerFactory(app: App, tools: readonly Tool[]): () => McpSer
       instructions: instructionsFor(app, tools),
       cacheHints: { "tools/list": hint, "server/discover": hint },
     });
+    const roots = new ClientRoots(server);
     tools.forEach((tool, at) => {
       const { title, description, hints } = tool;
-      server.registerTool(tool.name, {
-        title,
-        description,
-        inputSchema: schemas[at].input,
-        outputSchema: schemas[at].output,
-        annotations: {
-          readOnlyHint: hints.readOnly,
-          destructiveHint: hints.destructive,
-          idempotentHint: hints.idempotent,
-          openWorldHint: hints.openWorld,
+      server.registerTool(
+        tool.name,
+        {
+          title,
+          description,
+          inputSchema: schemas[at].input,
+          outputSchema: schemas[at].output,
+          annotations: {
+            readOnlyHint: hints.readOnly,
+            destructiveHint: hints.destructive,
+            idempotentHint: hints.idempotent,
+            openWorldHint: hints.openWorld,
+          },
         },
-      }, (input: Record<string, unknown>, context: ServerContext) => callTool(app, tool, input, context));
+        (input: Record<string, unknown>, context: ServerContext) =>
+          callTool(app, tool, input, context, roots),
+      );
     });
+    if (tools.some((tool) => tool.toolset === "git")) registerPresets(server, app, roots);
     return server;
   };
 }
 
-async function callTool(app: App, tool: Tool, input: Record<string, unknown>, context: ServerContext) {
+async function callTool(
+  app: App,
+  tool: Tool,
+  input: Record<string, unknown>,
+  context: ServerContext,
+  roots: ClientRoots,
+) {
   const { signal, _meta, notify } = context.mcpReq;
   const token = _meta?.progressToken;
   const progress: ToolContext["progress"] = token === undefined ? () => {} : throttledProgress((params) => {
     notify({ method: "notifications/progress", params: { ...params, progressToken: token } }).catch(() => {});
   });
+  const workspace = app.workspace({ signal, clientRoots: () => roots.of(context) });
   try {
-    return success(tool, await tool.run(parseInput(tool, input), { app, signal, progress }));
+    const parsed = parseInput(tool, input);
+    return success(tool, await tool.run(parsed, { app, workspace, signal, progress }), parsed);
   } catch (error) {
-    return failure(tool, error);
+    return error instanceof RootsNeeded ? error.question : failure(tool, error);
   }
 }
 

@@ -22,6 +22,8 @@ export function portableSchema(schema: z.ZodType, io: "input" | "output"): JsonS
 }
 
 function cleaned(schema: JsonSchema): JsonSchema {
+  // Some providers refuse unions: the first form is listed, the others are accepted all the same.
+  if (Array.isArray(schema.anyOf)) return cleaned(schema.anyOf[0]);
   const result: JsonSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === "$schema") continue;

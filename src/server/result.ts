@@ -1,18 +1,31 @@
 /** From a payload, or an error, to the result a client sees. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { type ErrorCode, messageOf, ToolError } from "../errors.ts";
+import { asToolError, ToolError } from "../errors.ts";
 import { log } from "../platform/log.ts";
 import { plain, redacted } from "../platform/text.ts";
 import type { Tool, Toolset } from "../tools/tool.ts";
 
 /** A success: the payload for programs, the same facts as text for readers; either half is enough alone. */
-export function success(tool: Tool, payload: Record<string, unknown>): CallToolResult {
-  return { content: [{ type: "text", text: plain(tool.render(payload)) }], structuredContent: payload };
+export function success(
+  tool: Tool,
+  payload: Record<string, unknown>,
+  input: Record<string, unknown>,
+): CallToolResult {
+  return { content: [{ type: "text", text: successText(tool, payload, input) }], structuredContent: payload };
+}
+
+/** The text of a payload: markdown, or the payload itself for a tool that was asked for JSON. */
+export function successText(
+  tool: Tool,
+  payload: Record<string, unknown>,
+  input: Record<string, unknown>,
+): string {
+  return plain(input.format === "json" ? JSON.stringify(payload) : tool.render(payload));
 }
 
 /** A refused or failed call: text only, because some clients drop the text when there is a payload too. */
 export function failure(tool: Tool, thrown: unknown): CallToolResult {
-  return { content: [{ type: "text", text: failureText(tool.toolset, asToolError(thrown)) }], isError: true };
+  return { content: [{ type: "text", text: failureText(tool.toolset, reported(thrown)) }], isError: true };
 }
 
 /** How each family words its errors; the code and the next step are in all of them. */
@@ -37,10 +50,10 @@ export function failureText(toolset: Toolset, error: ToolError): string {
   return redacted(WORDING[toolset](error));
 }
 
-/** What is thrown and is no ToolError is a defect: logged whole, told in one line. */
-export function asToolError(thrown: unknown): ToolError {
-  if (thrown instanceof ToolError) return thrown;
-  log("error", thrown instanceof Error ? thrown.stack ?? thrown.message : String(thrown));
-  const code: ErrorCode = "internal_error";
-  return new ToolError(code, `internal error: ${messageOf(thrown)}`, { cause: thrown });
+/** A thrown thing as an error; a defect is logged whole and told in one line. */
+export function reported(thrown: unknown): ToolError {
+  if (!(thrown instanceof ToolError)) {
+    log("error", thrown instanceof Error ? thrown.stack ?? thrown.message : String(thrown));
+  }
+  return asToolError(thrown);
 }

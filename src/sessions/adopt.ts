@@ -7,7 +7,8 @@ import { ToolError } from "../errors.ts";
 import { lstatOrNull } from "../platform/jail.ts";
 import { log } from "../platform/log.ts";
 import { findBase } from "./base.ts";
-import { asOnlyWriter, type SessionScope } from "./scope.ts";
+import type { SessionScope } from "./scope.ts";
+import { asOnlyWriter } from "../git/write_lock.ts";
 import { branchOf, idOf, type Session, worktreeOf, WORKTREES_DIR } from "./session.ts";
 
 /** Takes up every unknown session worktree; `known` are the ids that have a record already. */
@@ -18,7 +19,7 @@ export async function takeUpUnknown(
 ): Promise<string[]> {
   const unknown = (await worktreeIds(scope)).filter((id) => !known.has(id));
   if (unknown.length === 0) return [];
-  return await asOnlyWriter(scope, options, async () => {
+  return await asOnlyWriter(scope.main, options, async () => {
     const taken: string[] = [];
     for (const id of unknown) {
       if (await scope.store.get(scope.main.commonDir, id) === null && await takeUp(scope, id)) taken.push(id);

@@ -3,6 +3,7 @@
  * git removes it by itself and from where a new session can be started.
  */
 import { messageOf, ToolError } from "../errors.ts";
+import { backupPrefix, createRefs } from "../git/backup_refs.ts";
 import { watchAgain } from "../git/hidden_edits.ts";
 import { withIndexCopy } from "../git/index_copy.ts";
 import { GITLINK, listIndex } from "../git/index_entries.ts";
@@ -11,8 +12,6 @@ import type { GitOptions, GitRunner } from "../git/runner.ts";
 import type { SessionScope } from "./scope.ts";
 import type { Session } from "./session.ts";
 import type { SessionWork } from "./work.ts";
-
-const PREFIX = "refs/orchestragent/backup";
 
 /**
  * Keeps the commits that removal would leave without a name, and a commit of the uncommitted work.
@@ -26,18 +25,14 @@ export async function backUp(
   work: SessionWork,
   options: GitOptions = {},
 ): Promise<string[]> {
-  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
-  const prefix = `${PREFIX}/${session.branch}/${stamp}-${crypto.randomUUID().slice(0, 4)}`;
+  const prefix = backupPrefix(session.branch);
   const refs = new Map<string, string>();
   const snapshot = work.tree && work.uncommittedFiles > 0
     ? await snapshotOf(scope.git, work.tree, work, session, options)
     : null;
   if (snapshot) refs.set(`${prefix}/work`, snapshot);
   for (const [at, tip] of work.unnamedTips.entries()) refs.set(`${prefix}/tip${at === 0 ? "" : at + 1}`, tip);
-  if (refs.size > 0) {
-    const stdin = [...refs].map(([ref, oid]) => `create ${ref} ${oid}\n`).join("");
-    await scope.git.exec(scope.main, ["update-ref", "--stdin"], { ...options, write: true, stdin });
-  }
+  await createRefs(scope.git, scope.main, refs, options);
   return [...refs.keys()];
 }
 

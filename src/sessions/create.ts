@@ -8,7 +8,8 @@ import { takeUp } from "./adopt.ts";
 import { type Base, findBase } from "./base.ts";
 import { excludeOwnFiles } from "./exclude.ts";
 import { copyIncluded, type Included } from "./include.ts";
-import { asOnlyWriter, type SessionScope } from "./scope.ts";
+import type { SessionScope } from "./scope.ts";
+import { asOnlyWriter } from "../git/write_lock.ts";
 import { asideOf, branchOf, parseSessionId, type Session, worktreeOf, WORKTREES_DIR } from "./session.ts";
 import { settle } from "./settle.ts";
 import type { StoredSession } from "./store.ts";
@@ -42,7 +43,7 @@ export async function createSession(
 ): Promise<CreatedSession> {
   const id = parseSessionId(rawId);
   const { signal } = options;
-  return await asOnlyWriter(scope, { signal }, async () => {
+  return await asOnlyWriter(scope.main, { signal }, async () => {
     await refuseTaken(scope, id, signal);
     const { base, start } = await startOf(scope, options);
     const session = newSession(scope, id, base, start);

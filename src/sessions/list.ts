@@ -2,6 +2,7 @@
 import { ToolError } from "../errors.ts";
 import { takeUpUnknown } from "./adopt.ts";
 import { settlePending } from "./recover.ts";
+import { parseSessionId } from "./session.ts";
 import type { SessionScope } from "./scope.ts";
 import type { StoredSession } from "./store.ts";
 
@@ -19,6 +20,25 @@ export async function sessionRecords(scope: SessionScope, signal?: AbortSignal):
     takeUpUnknown(scope, known, { signal, waitMs: SHORT_WAIT_MS }).catch(ignoreLocked),
   ]);
   return visible(settled.length + taken.length > 0 ? await store.list(main.commonDir) : first);
+}
+
+/**
+ * The worktree of a session.
+ *
+ * @throws {ToolError} `invalid_session_id`, `session_not_found`.
+ */
+export async function worktreeOf(
+  scope: SessionScope,
+  rawId: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  const id = parseSessionId(rawId);
+  const stored = await scope.store.get(scope.main.commonDir, id);
+  if (stored && !stored.session.pending) return stored.session.worktree;
+  const records = await sessionRecords(scope, signal);
+  const found = records.find(({ session }) => session.id === id);
+  if (!found) throw new ToolError("session_not_found", `session not found: ${id}`);
+  return found.session.worktree;
 }
 
 /** A session that is being created is nobody's yet. */

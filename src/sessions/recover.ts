@@ -4,7 +4,8 @@ import { messageOf } from "../errors.ts";
 import { lstatOrNull } from "../platform/jail.ts";
 import { log } from "../platform/log.ts";
 import { takeUpUnknown } from "./adopt.ts";
-import { asOnlyWriter, type SessionScope } from "./scope.ts";
+import type { SessionScope } from "./scope.ts";
+import { asOnlyWriter } from "../git/write_lock.ts";
 import { isAside, WORKTREES_DIR } from "./session.ts";
 import { discard, settle, type Settlement } from "./settle.ts";
 import type { StoredSession } from "./store.ts";
@@ -40,7 +41,7 @@ export async function settlePending(
 ): Promise<RecoveryReport["settled"]> {
   const lying = await leftovers(scope);
   if (lying.length === 0 && !records.some(({ session }) => session.pending)) return [];
-  return await asOnlyWriter(scope, options, async () => {
+  return await asOnlyWriter(scope.main, options, async () => {
     const settled: RecoveryReport["settled"] = [];
     for (const stored of await scope.store.list(scope.main.commonDir)) {
       if (!stored.session.pending) continue;

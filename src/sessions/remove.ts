@@ -5,7 +5,8 @@ import { listRefs } from "../git/refs.ts";
 import { log } from "../platform/log.ts";
 import { takeUp } from "./adopt.ts";
 import { backUp } from "./backup.ts";
-import { asOnlyWriter, type SessionScope } from "./scope.ts";
+import type { SessionScope } from "./scope.ts";
+import { asOnlyWriter } from "../git/write_lock.ts";
 import { asideOf, parseSessionId, type Pending, type Session } from "./session.ts";
 import { forget, moveAside, settle } from "./settle.ts";
 import type { StoredSession } from "./store.ts";
@@ -41,7 +42,7 @@ export async function removeSession(
   options: { force?: boolean; signal?: AbortSignal } = {},
 ): Promise<Removal> {
   const id = parseSessionId(rawId);
-  return await asOnlyWriter(scope, options, async () => {
+  return await asOnlyWriter(scope.main, options, async () => {
     const stored = await find(scope, id);
     const work = await inspectWork(scope, stored.session, options.signal);
     const { unmergedCommits, uncommittedFiles } = work;

@@ -1,9 +1,7 @@
 /** What every session operation works with: one repository, its sessions, and the lock between writers. */
-import * as path from "node:path";
 import type { Repositories, Repository } from "../git/repository.ts";
 import type { GitRunner } from "../git/runner.ts";
 import { listWorktrees } from "../git/worktrees.ts";
-import { type LockOptions, withLock } from "../platform/lock.ts";
 import type { SessionStore } from "./store.ts";
 
 /** The surroundings of session operations on one repository. */
@@ -17,18 +15,6 @@ export interface SessionScope {
   base?: string;
   /** Leave everything as it is: no recovery, no status written back, no helper objects. */
   readOnly: boolean;
-}
-
-/** Lock file in the common git directory: the same one whatever database a server uses. */
-const LOCK_FILE = "orchestragent-mcp.lock";
-
-/** Runs `work` as the only writer to the repository among all calls and servers. */
-export async function asOnlyWriter<T>(
-  scope: SessionScope,
-  options: LockOptions,
-  work: () => Promise<T>,
-): Promise<T> {
-  return await withLock(path.join(scope.main.commonDir, LOCK_FILE), work, options);
 }
 
 /**

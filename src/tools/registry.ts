@@ -1,13 +1,26 @@
 /** All tools, and which of them a server serves. */
 // @ts-types="@types/picomatch"
 import picomatch from "picomatch";
+import { batchCommit } from "./git/batch_commit.ts";
+import { gitCherryPick } from "./git/git_cherry_pick.ts";
+import { gitDiffSummary } from "./git/git_diff_summary.ts";
+import { gitInventory } from "./git/git_inventory.ts";
+import { gitLog } from "./git/git_log.ts";
+import { gitMerge } from "./git/git_merge.ts";
+import { gitParity } from "./git/git_parity.ts";
+import { gitStatus } from "./git/git_status.ts";
+import { listPresets } from "./git/list_presets.ts";
 import { createWorktree } from "./sessions/create_worktree.ts";
 import { getSessions } from "./sessions/get_sessions.ts";
 import { removeSessionTool } from "./sessions/remove_session.ts";
 import { type Tool, TOOLSETS } from "./tool.ts";
 
 /** Every tool of the product, in the order in which they are listed. */
-export const TOOLS: readonly Tool[] = [createWorktree, removeSessionTool, getSessions];
+export const TOOLS: readonly Tool[] = [
+  ...[createWorktree, removeSessionTool, getSessions],
+  ...[gitStatus, gitInventory, gitParity, listPresets, gitLog, gitDiffSummary],
+  ...[batchCommit, gitMerge, gitCherryPick],
+];
 
 /** Which tools the operator wants; names may be globs such as `git_*`. */
 export interface Selection {

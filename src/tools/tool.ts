@@ -1,6 +1,7 @@
 /** What a tool is: data, one function that does the work, one that writes it out for a reader. */
 import type * as z from "zod";
 import type { App } from "../app.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /** The toolsets, in the order in which their tools are listed. */
 export const TOOLSETS = ["sessions", "git", "remotes", "browse", "files", "shell"] as const;
@@ -19,6 +20,8 @@ export interface Hints {
 /** What a tool gets with each call. */
 export interface ToolContext {
   app: App;
+  /** Where the call may act, and which roots it means. */
+  workspace: Workspace;
   /** Fires when the caller cancels or goes away. */
   signal: AbortSignal;
   /** Tells the caller how far the work is; throttled, and nothing when nobody asked. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { ToolError } from "../../src/errors.ts";
 import { throttledProgress } from "../../src/server/progress.ts";
-import { asToolError, failureText } from "../../src/server/result.ts";
+import { failureText, reported } from "../../src/server/result.ts";
 import { linesOf } from "../../src/server/stdio_transport.ts";
 import { setLogLevel } from "../../src/platform/log.ts";
 import { TOOLSETS } from "../../src/tools/tool.ts";
@@ -63,7 +63,7 @@ Deno.test("errors of every family carry message, code and next step", () => {
   assert.deepEqual(JSON.parse(failureText("browse", error)).error.code, "session_not_found");
   assert.deepEqual(JSON.parse(failureText("remotes", error)).status, "failure");
   setLogLevel("silent");
-  const defect = asToolError(new TypeError("x is undefined"));
+  const defect = reported(new TypeError("x is undefined"));
   setLogLevel("warn");
   assert.deepEqual([defect.code, defect.message], ["internal_error", "internal error: x is undefined"]);
 });

@@ -27,6 +27,8 @@ export interface ServerOptions {
   cwd: string;
   flags?: readonly string[];
   env?: Record<string, string>;
+  /** Directories that the client names as its roots; left out, it knows no roots. */
+  roots?: readonly string[];
 }
 
 /** A server child. */
@@ -40,10 +42,14 @@ export class Server {
   #onNotification: (message: Message) => void = () => {};
   #next = 1;
   #modern = false;
+  #roots: readonly string[] | undefined;
+  /** How often the server asked for the client's roots. */
+  rootsAsked = 0;
   #done: Promise<unknown>;
 
   constructor(options: ServerOptions) {
     const { file, args } = serverCommand(options.flags ?? []);
+    this.#roots = options.roots;
     this.child = new Deno.Command(file, {
       args,
       cwd: options.cwd,
@@ -68,7 +74,7 @@ export class Server {
   async initialize(): Promise<Message> {
     const answer = await this.request("initialize", {
       protocolVersion: LEGACY,
-      capabilities: {},
+      capabilities: this.#roots ? { roots: { listChanged: true } } : {},
       clientInfo: { name: "test", version: "1" },
     });
     await this.send({ jsonrpc: "2.0", method: "notifications/initialized" });
@@ -84,10 +90,36 @@ export class Server {
   }
 
   /** Calls a tool; returns the result, or throws for a protocol error. */
-  async call(name: string, args: Message = {}): Promise<Message> {
-    const answer = await this.request("tools/call", { name, arguments: args });
-    if (answer.error) throw new Error(`${name}: ${JSON.stringify(answer.error)}`);
+  async call(name: string, args: Message = {}, more: Message = {}): Promise<Message> {
+    return await this.answered("tools/call", { name, arguments: args, ...more });
+  }
+
+  /** Sends a request, answers what the server asks back in the new era, and returns the result. */
+  async answered(method: string, params: Message = {}): Promise<Message> {
+    let answer = await this.request(method, params);
+    if (answer.result?.resultType === "input_required") {
+      const asked = Object.entries(answer.result.inputRequests as Record<string, Message>);
+      const inputResponses = Object.fromEntries(asked.map(([key, { method }]) => {
+        if (method !== "roots/list") throw new Error(`the server asked for ${method}`);
+        return [key, this.#rootList()];
+      }));
+      answer = await this.request(method, { ...params, inputResponses });
+    }
+    if (answer.error) throw new Error(`${method}: ${JSON.stringify(answer.error)}`);
     return answer.result;
+  }
+
+  /** Changes the client's roots and says so, as an editor does. */
+  async changeRoots(roots: readonly string[]): Promise<void> {
+    this.#roots = roots;
+    await this.send({ jsonrpc: "2.0", method: "notifications/roots/list_changed" });
+  }
+
+  #rootList(): Message {
+    this.rootsAsked++;
+    return {
+      roots: (this.#roots ?? []).map((dir) => ({ uri: dir.includes("://") ? dir : `file://${dir}` })),
+    };
   }
 
   /** Calls a tool and returns its payload; throws when it is an error. */
@@ -147,7 +179,7 @@ export class Server {
       ...params,
       _meta: {
         "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": this.#roots ? { roots: {} } : {},
         "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
         ...params._meta,
       },
@@ -170,6 +202,10 @@ export class Server {
   #take(line: string): void {
     this.lines.push(line);
     const message = JSON.parse(line);
+    if (message.method === "roots/list") {
+      void this.send({ jsonrpc: "2.0", id: message.id, result: this.#rootList() });
+      return;
+    }
     if (message.method) return this.#onNotification(message);
     this.#waiting.get(message.id)?.(message);
     this.#waiting.delete(message.id);

@@ -24,8 +24,8 @@ export const createWorktree = defineTool({
     copiedFiles: z.int().min(1).optional(),
     skippedFiles: z.array(z.string()).optional(),
   }),
-  async run({ sessionId, baseRef }, { app, signal, progress }) {
-    const { session, included } = await createSession(await app.sessions(), sessionId, {
+  async run({ sessionId, baseRef }, { app, workspace, signal, progress }) {
+    const { session, included } = await createSession(await app.sessions(workspace), sessionId, {
       baseRef,
       signal,
       onProgress: (done, total) => progress(done, total, "checking out files"),

@@ -47,8 +47,8 @@ export const getSessions = defineTool({
     omittedCount: z.int().min(1).optional(),
     nextOffset: z.int().min(1).optional(),
   }),
-  async run({ limit, offset }, { app, signal }) {
-    const scope = await app.sessions();
+  async run({ limit, offset }, { app, workspace, signal }) {
+    const scope = await app.sessions(workspace);
     const records = await sessionRecords(scope, signal);
     const page = await measureSessions(scope, records.slice(offset, offset + limit), signal);
     const omitted = records.length - page.length;

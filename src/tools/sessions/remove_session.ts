@@ -27,8 +27,8 @@ export const removeSessionTool = defineTool({
     keptSubmodules: z.string().optional(),
     keptBranch: z.string().optional(),
   }),
-  async run({ sessionId, force }, { app, signal }) {
-    const removal = await removeSession(await app.sessions(), sessionId, { force, signal });
+  async run({ sessionId, force }, { app, workspace, signal }) {
+    const removal = await removeSession(await app.sessions(workspace), sessionId, { force, signal });
     const { unmergedCommits, uncommittedFiles } = removal;
     const removed = removal.removedAt !== null;
     return {

@@ -1,0 +1,283 @@
+import * as z from "zod";
+import { asToolError, ToolError } from "../../errors.ts";
+import { checkCommitish } from "../../git/refs.ts";
+import type { Repository } from "../../git/repository.ts";
+import { shortStatus } from "../../git/short_status.ts";
+import { readStatus, type Status } from "../../git/status.ts";
+import { divergenceFrom } from "../../git/divergence.ts";
+import { openNested } from "../../workspace/nested.ts";
+import { findPreset } from "../../workspace/presets.ts";
+import { joinedRoots } from "../../workspace/preset_merge.ts";
+import { firstFitting } from "../budget.ts";
+import { fenced } from "../markdown.ts";
+import { endsCall, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
+import { defineTool, type ToolContext } from "../tool.ts";
+
+const ENTRY = z.strictObject({
+  label: z.string(),
+  path: z.string(),
+  upstreamMode: z.enum(["auto", "fixed"]),
+  branchStatus: z.string().optional(),
+  headAbbrev: z.string().optional(),
+  upstreamRef: z.string().optional(),
+  ahead: z.string().optional(),
+  behind: z.string().optional(),
+  upstreamNote: z.string().optional(),
+  detached: z.literal(true).optional(),
+  skipReason: z.string().optional(),
+});
+type Entry = z.infer<typeof ENTRY>;
+
+const INVENTORY = z.strictObject({
+  workspace_root: z.string(),
+  presetSchemaVersion: z.string().optional(),
+  nestedRootsTruncated: z.literal(true).optional(),
+  nestedRootsOmittedCount: z.int().min(1).optional(),
+  upstream: z.strictObject({ mode: z.literal("fixed"), remote: z.string(), branch: z.string() }).optional(),
+  entries: z.array(ENTRY),
+  omittedEntries: z.int().min(1).optional(),
+  error: z.looseObject({ error: z.string(), message: z.string() }).optional(),
+});
+type Inventory = z.infer<typeof INVENTORY>;
+
+const OUTPUT = z.strictObject({ inventories: z.array(INVENTORY), more: z.string().optional() });
+
+const DEFAULT_MAX_ROOTS = 64;
+const INPUT = z.strictObject({
+  nestedRoots: z.array(z.string().min(1).max(4096)).max(1000).optional(),
+  preset: z.string().optional(),
+  presetMerge: z.boolean().default(false),
+  remote: z.string().optional(),
+  branch: z.string().optional(),
+  maxRoots: z.int().min(1).max(256).optional(),
+  ...MANY_ROOTS,
+  ...FORMAT,
+});
+type Input = z.output<typeof INPUT>;
+
+/** `git_inventory`: branch, changes, ahead and behind of many repositories. */
+export const gitInventory = defineTool({
+  name: "git_inventory",
+  toolset: "git",
+  title: "Inventory of repositories",
+  description:
+    "Status and ahead/behind of each root, or of nestedRoots (paths below it; preset names a list in " +
+    ".rethunk/git-mcp-presets.json, presetMerge adds to it). Compares with each upstream, or with " +
+    "remote/branch when both are given. maxRoots (default 64) bounds nestedRoots.",
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  input: INPUT,
+  output: OUTPUT,
+  async run(input, context) {
+    const fixed = fixedUpstream(input);
+    const roots = await rootsOf(context, input);
+    const inventories = await fanOut(context, roots, async (root) => {
+      try {
+        return await inventoryOf(context, root, input, fixed);
+      } catch (error) {
+        if (endsCall(error)) throw error;
+        // With one root its failure is the call's, except that being no repository is an answer.
+        if (roots.length === 1 && asToolError(error).code !== "not_a_git_repository") throw error;
+        return failed(root, error, fixed);
+      }
+    });
+    return fitted(inventories, input.maxRoots !== undefined);
+  },
+  render({ inventories, more }) {
+    const lines = ["# Git inventory"];
+    for (const inventory of inventories) lines.push("", ...sectionOf(inventory));
+    if (more) lines.push("", `_${more}_`);
+    return lines.join("\n");
+  },
+});
+
+interface Fixed {
+  remote: string;
+  branch: string;
+}
+
+function fixedUpstream(input: Input): Fixed | null {
+  const [remote, branch] = [input.remote?.trim() ?? "", input.branch?.trim() ?? ""];
+  if (remote === "" && branch === "") return null;
+  if (remote === "" || branch === "") {
+    const given = remote === "" ? "branch" : "remote";
+    throw new ToolError("remote_branch_mismatch", `only ${given} was given`);
+  }
+  for (const token of [remote, branch]) {
+    try {
+      if (/[~^]/.test(checkCommitish(token))) throw new Error("no plain name");
+    } catch (cause) {
+      throw new ToolError("invalid_remote_or_branch", `'${token.slice(0, 80)}' is not accepted`, { cause });
+    }
+  }
+  return { remote, branch };
+}
+
+async function inventoryOf(
+  context: ToolContext,
+  root: string,
+  input: Input,
+  fixed: Fixed | null,
+): Promise<Inventory> {
+  const repository = await context.workspace.open(root);
+  const found = input.preset === undefined ? undefined : await findPreset(repository.root, input.preset);
+  const labels = joinedRoots({
+    inline: input.nestedRoots ?? [],
+    preset: found?.preset.nestedRoots,
+    merge: input.presetMerge,
+  });
+  const maxRoots = input.maxRoots ?? DEFAULT_MAX_ROOTS;
+  const omitted = Math.max(0, labels.length - maxRoots);
+  const entries = labels.length === 0
+    ? [await entryOf(context, ".", repository.root, repository, fixed)]
+    : await fanOut(context, labels.slice(0, maxRoots), async (label) => {
+      const { path, repository: nested, problem } = await openNested(context.workspace, repository, label);
+      if (nested === null) return { label, path, upstreamMode: modeOf(fixed), skipReason: problem };
+      return await entryOf(context, label, path, nested, fixed);
+    });
+  return {
+    workspace_root: repository.root,
+    ...(found?.schemaVersion ? { presetSchemaVersion: found.schemaVersion } : {}),
+    ...(omitted > 0 ? { nestedRootsTruncated: true as const, nestedRootsOmittedCount: omitted } : {}),
+    ...(fixed ? { upstream: { mode: "fixed" as const, ...fixed } } : {}),
+    entries,
+  };
+}
+
+function modeOf(fixed: Fixed | null): "auto" | "fixed" {
+  return fixed ? "fixed" : "auto";
+}
+
+async function entryOf(
+  { app: { git }, signal }: ToolContext,
+  label: string,
+  path: string,
+  repository: Repository,
+  fixed: Fixed | null,
+): Promise<Entry> {
+  const common = { label, path, upstreamMode: modeOf(fixed) };
+  if (repository.bare) return { ...common, skipReason: "(bare repository — no working tree)" };
+  try {
+    const status = await readStatus(git, repository, { signal, oneOfMany: true });
+    const { header, lines } = shortStatus(status);
+    return {
+      ...common,
+      branchStatus: [header, ...lines].join("\n"),
+      headAbbrev: status.branch ?? "HEAD",
+      ...(status.branch === null ? { detached: true as const } : {}),
+      ...(fixed
+        ? fixedFields(
+          fixed,
+          await divergenceFrom(git, repository, `refs/remotes/${fixed.remote}/${fixed.branch}`, {
+            signal,
+          }),
+        )
+        : autoFields(status)),
+    };
+  } catch (error) {
+    if (endsCall(error)) throw error;
+    return { ...common, skipReason: asToolError(error).message };
+  }
+}
+
+type Upstream = Pick<Entry, "upstreamRef" | "ahead" | "behind" | "upstreamNote">;
+
+function fixedFields({ remote, branch }: Fixed, found: Status["divergence"]): Upstream {
+  const upstreamRef = `${remote}/${branch}`;
+  return found
+    ? { upstreamRef, ...counts(found), upstreamNote: `tracking ${upstreamRef}` }
+    : { upstreamRef, upstreamNote: `(no local ref ${upstreamRef} or unreadable)` };
+}
+
+function autoFields({ branch, upstream, divergence }: Status): Upstream {
+  if (branch === null) return { upstreamNote: "detached HEAD — no upstream" };
+  if (upstream === null) return { upstreamNote: "no upstream configured" };
+  return divergence
+    ? { upstreamRef: upstream, ...counts(divergence), upstreamNote: `tracking ${upstream}` }
+    : { upstreamRef: upstream, upstreamNote: `upstream ${upstream} (counts unreadable)` };
+}
+
+function counts({ ahead, behind }: NonNullable<Status["divergence"]>) {
+  return { ahead: String(ahead), behind: String(behind) };
+}
+
+function failed(root: string, error: unknown, fixed: Fixed | null): Inventory {
+  const isNone = asToolError(error).code === "not_a_git_repository";
+  const skipReason = isNone ? "(not a git repository)" : asToolError(error).message;
+  return {
+    workspace_root: root,
+    entries: [{ label: root, path: root, upstreamMode: modeOf(fixed), skipReason }],
+    ...(isNone ? {} : { error: errorPayload(error) }),
+  };
+}
+
+/** What a large inventory loses first: the lists of files, then what clean repositories in step say twice. */
+function fitted(inventories: readonly Inventory[], unbounded: boolean): z.infer<typeof OUTPUT> {
+  if (unbounded) return { inventories: [...inventories] };
+  return firstFitting(function* () {
+    yield { inventories: [...inventories] };
+    for (const lines of [20, 5, 1]) yield shaped(inventories, (entry) => clipped(entry, lines));
+    yield shaped(inventories, (entry) => plainClean(clipped(entry, 1)));
+    const entries = inventories.flatMap((inventory) => inventory.entries);
+    for (let shown = entries.length; shown > 0; shown = Math.floor(shown / 1.3)) {
+      const kept = new Set(entries.slice(0, shown));
+      yield shaped(inventories, (entry) => kept.has(entry) ? plainClean(clipped(entry, 1)) : null);
+    }
+  }());
+}
+
+function shaped(
+  inventories: readonly Inventory[],
+  shape: (entry: Entry) => Entry | null,
+): z.infer<typeof OUTPUT> {
+  let omitted = 0;
+  const shown = inventories.map((inventory) => {
+    const entries = inventory.entries.map(shape).filter((entry) => entry !== null);
+    const missing = inventory.entries.length - entries.length;
+    omitted += missing;
+    return { ...inventory, entries, ...(missing > 0 ? { omittedEntries: missing } : {}) };
+  }).filter(({ entries }) => entries.length > 0);
+  const more = omitted > 0
+    ? `${omitted} repositories not shown: call again with nestedRoots naming them, or with maxRoots`
+    : "shortened: git_status with workspaceRoot lists a repository's files; those in step have ahead and behind 0";
+  return { inventories: shown, more };
+}
+
+function clipped(entry: Entry, lines: number): Entry {
+  const all = entry.branchStatus?.split("\n") ?? [];
+  if (all.length <= lines + 1) return entry;
+  const shown = [...all.slice(0, lines), `… ${all.length - lines} more`];
+  return { ...entry, branchStatus: shown.join("\n") };
+}
+
+/** An entry of a clean repository says all that with its branch alone. */
+function plainClean(entry: Entry): Entry {
+  if (entry.skipReason !== undefined || entry.branchStatus?.includes("\n")) return entry;
+  const { branchStatus: _, upstreamNote, ahead, behind, upstreamRef, ...rest } = entry;
+  if (ahead === "0" && behind === "0") return rest;
+  return { ...rest, ...(ahead === undefined ? { upstreamNote } : { upstreamRef, ahead, behind }) };
+}
+
+function sectionOf(inventory: Inventory): string[] {
+  const { workspace_root, upstream, nestedRootsOmittedCount, omittedEntries, entries, error } = inventory;
+  const lines = [`### ${workspace_root}`];
+  if (error) return [...lines, JSON.stringify(error)];
+  lines.push(upstream ? `upstream (fixed): ${upstream.remote}/${upstream.branch}` : "upstream: @{u}");
+  if (inventory.presetSchemaVersion) lines.push(`preset_schema_version: ${inventory.presetSchemaVersion}`);
+  if (nestedRootsOmittedCount) {
+    lines.push(`nested_roots_truncated: ${nestedRootsOmittedCount} path(s) not listed (maxRoots)`);
+  }
+  for (const entry of entries) lines.push("", `## ${entry.label} — ${entry.path}`, bodyOf(entry));
+  if (omittedEntries) lines.push("", `_(${omittedEntries} not shown)_`);
+  return lines;
+}
+
+function bodyOf(entry: Entry): string {
+  if (entry.skipReason !== undefined) return entry.skipReason;
+  const lines = [entry.branchStatus ?? `${entry.headAbbrev}: clean`];
+  if (entry.detached) lines.push("detached HEAD");
+  if (entry.ahead !== undefined) {
+    lines.push(`${entry.upstreamRef}: ahead ${entry.ahead}, behind ${entry.behind}`);
+  } else if (entry.upstreamNote !== undefined) lines.push(`upstream: ${entry.upstreamNote}`);
+  const text = lines.join("\n");
+  return text.includes("\n") ? fenced(text, "text") : text;
+}

@@ -1,0 +1,176 @@
+/**
+ * Presets: named sets of nested roots and pairs to compare, in `.rethunk/git-mcp-presets.json` at the top of a
+ * repository. `schemas/git-mcp-presets.schema.json` is made from what stands here.
+ */
+import * as path from "node:path";
+import * as z from "zod";
+import { messageOf, ToolError } from "../errors.ts";
+import { lstatOrNull } from "../platform/jail.ts";
+
+const PAIR = z.strictObject({
+  left: z.string().min(1).describe("Path of the first repository, relative to the top of this one"),
+  right: z.string().min(1).describe("Path of the second repository"),
+  label: z.string().optional().describe("What to call the pair; default: 'left / right'"),
+}).describe("Two repositories whose HEAD commits should be the same");
+
+const ENTRY = z.strictObject({
+  nestedRoots: z.array(z.string().min(1)).optional()
+    .describe("Repositories below this one, in the order in which they are listed"),
+  parityPairs: z.array(PAIR).optional().describe("Pairs of repositories to compare"),
+  workspaceRootHint: z.string().optional()
+    .describe("Which workspace root the preset is for: its path, the end of its path, or its name"),
+}).describe("A preset");
+
+const SCHEMA_REF = z.string().optional().describe("Path or address of this schema, for editors");
+const VERSION = z.literal("1").optional().describe("Version of the format");
+const PRESETS = z.record(z.string(), ENTRY).describe("Presets by name");
+
+/** The layout with the presets under a key of their own. */
+export const WRAPPED = z.strictObject({ $schema: SCHEMA_REF, schemaVersion: VERSION, presets: PRESETS });
+/** The older layout: the presets stand at the top. */
+export const LEGACY = z.object({ $schema: SCHEMA_REF, schemaVersion: VERSION }).catchall(ENTRY)
+  .refine((value) => presetNames(value).length > 0, "at least one preset is needed");
+
+/** One pair of directories to compare. */
+export type ParityPair = z.infer<typeof PAIR>;
+/** One preset. */
+export type Preset = z.infer<typeof ENTRY>;
+
+/** A preset file as read. */
+export interface PresetFile {
+  /** Absolute path. */
+  file: string;
+  exists: boolean;
+  schemaVersion?: string;
+  presets: Record<string, Preset>;
+}
+
+/** Where the file stands below the top of a repository. */
+export const PRESET_FILE = ".rethunk/git-mcp-presets.json";
+const LARGEST = 1024 * 1024;
+
+/**
+ * Reads the preset file of a repository. A missing one is no error.
+ *
+ * @throws {ToolError} `preset_file_invalid` with `kind` `invalid_json` or `schema` and the place of the fault.
+ */
+export async function readPresets(top: string): Promise<PresetFile> {
+  const file = path.join(top, ...PRESET_FILE.split("/"));
+  const text = await readText(file);
+  if (text === null) return { file, exists: false, presets: {} };
+  const value = parseJson(file, text);
+  const wrapped = isWrapped(value);
+  const parsed = (wrapped ? WRAPPED : LEGACY).safeParse(value);
+  if (!parsed.success) throw schemaError(file, parsed.error.issues);
+  const data = parsed.data as Record<string, unknown>;
+  const presets = wrapped
+    ? data.presets
+    : Object.fromEntries(presetNames(data).map((name) => [name, data[name]]));
+  const schemaVersion = data.schemaVersion as string | undefined;
+  return {
+    file,
+    exists: true,
+    ...(schemaVersion ? { schemaVersion } : {}),
+    presets: presets as Record<string, Preset>,
+  };
+}
+
+/** A preset by name, with the file it stands in. */
+export interface FoundPreset {
+  preset: Preset;
+  schemaVersion?: string;
+}
+
+/**
+ * The preset of that name.
+ *
+ * @throws {ToolError} `preset_not_found`, `preset_file_invalid`.
+ */
+export async function findPreset(top: string, name: string): Promise<FoundPreset> {
+  const { file, presets, schemaVersion } = await readPresets(top);
+  if (!Object.hasOwn(presets, name)) {
+    const names = Object.keys(presets).slice(0, 20);
+    throw new ToolError("preset_not_found", `no preset '${name}' in '${file}'`, {
+      details: { preset: name, presetFile: file, ...(names.length > 0 ? { presets: names } : {}) },
+    });
+  }
+  return { preset: presets[name], ...(schemaVersion ? { schemaVersion } : {}) };
+}
+
+/** Whether a preset's hint is for a root; a preset without one is for any. */
+export function hintMatches(hint: string | undefined, root: string): boolean {
+  if (hint === undefined || hint.trim() === "") return true;
+  const [wanted, given] = [hint.trim(), root].map((text) => text.replaceAll("\\", "/").replace(/\/+$/, ""));
+  return given === wanted || given.endsWith(`/${wanted}`);
+}
+
+function presetNames(value: Record<string, unknown>): string[] {
+  return Object.keys(value).filter((key) => key !== "$schema" && key !== "schemaVersion");
+}
+
+const ENTRY_KEYS = new Set(Object.keys(ENTRY.shape));
+
+/** A preset may be called `presets`: then what stands there has a preset's own keys with a preset's values. */
+function isWrapped(value: Record<string, unknown>): boolean {
+  if (!("presets" in value)) return false;
+  const { presets } = value;
+  if (typeof presets !== "object" || presets === null || Array.isArray(presets)) return true;
+  const keys = Object.keys(presets);
+  const readsLikeEntry = keys.length > 0 && keys.every((key) => ENTRY_KEYS.has(key)) &&
+    ENTRY.safeParse(presets).success;
+  return !readsLikeEntry;
+}
+
+async function readText(file: string): Promise<string | null> {
+  const info = await lstatOrNull(file);
+  if (info === null) return null;
+  const broken = (message: string) => invalidJson(file, message);
+  // A link could show a file from anywhere in an error text.
+  if (!info.isFile) throw broken("it is not a regular file");
+  if (info.size > LARGEST) throw broken(`it is larger than ${LARGEST} bytes`);
+  try {
+    return await Deno.readTextFile(file);
+  } catch (error) {
+    throw broken(messageOf(error));
+  }
+}
+
+function parseJson(file: string, text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\ufeff/, ""));
+  } catch (error) {
+    throw invalidJson(file, placed(text, messageOf(error)));
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw invalidJson(file, "Preset file root must be a JSON object");
+  }
+  return value as Record<string, unknown>;
+}
+
+/** Adds line and column where the parser tells only an offset. */
+function placed(text: string, words: string): string {
+  const position = /position (\d+)/.exec(words)?.[1];
+  if (position === undefined || /line \d+/.test(words)) return words;
+  const before = text.slice(0, Number(position)).split("\n");
+  return `${words} (line ${before.length}, column ${before.at(-1)!.length + 1})`;
+}
+
+function invalidJson(file: string, message: string): ToolError {
+  const text = `the preset file '${file}' cannot be read: ${message}`;
+  return new ToolError("preset_file_invalid", text, {
+    details: { kind: "invalid_json", presetFile: file, message },
+  });
+}
+
+function schemaError(file: string, found: readonly z.core.$ZodIssue[]): ToolError {
+  const issues = found.map(({ path, message, code }) => ({ path: path.map(String), message, code }));
+  const places = issues.map(({ path, message }) => `${path.join(".") || "(top)"}: ${message}`).join("; ");
+  return new ToolError(
+    "preset_file_invalid",
+    `the preset file '${file}' does not fit its schema: ${places}`,
+    {
+      details: { kind: "schema", presetFile: file, issues },
+    },
+  );
+}
