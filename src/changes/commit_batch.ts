@@ -8,7 +8,7 @@ import { GITLINK, listIndex } from "../git/index_entries.ts";
 import type { LineRange } from "../git/line_selection.ts";
 import { operationUnderWay } from "../git/operation.ts";
 import { PrivateIndex } from "../git/private_index.ts";
-import { emptyTree, resolveCommits } from "../git/refs.ts";
+import { resolveCommits } from "../git/refs.ts";
 import type { Repository } from "../git/repository.ts";
 import type { GitOptions, GitRunner } from "../git/runner.ts";
 import { stageLines } from "../git/stage_lines.ts";
@@ -139,8 +139,8 @@ class Batch {
         `finish it with 'git ${name} --continue' or 'git ${name} --abort'`;
       throw new EntryFailure("commit_failed", detail);
     }
-    const [head] = await resolveCommits(git, tree, ["HEAD"], this.#scope.options);
-    const base = head ?? emptyTree("0".repeat(40));
+    const head = await this.#head();
+    const base = head ?? await this.#emptyTree();
     const args = [
       "diff-index",
       "--cached",
@@ -220,7 +220,7 @@ class Batch {
         stdin: message,
       });
     } catch (error) {
-      throw asFailure("commit_failed", error);
+      throw await this.#whyNot(error);
     }
     // The commit stands from here on; cancelling is not heeded until the index agrees with it.
     const { stdout } = await git.exec(tree, ["rev-parse", "--short=7", "HEAD"], {
@@ -228,6 +228,28 @@ class Batch {
       signal: undefined,
     });
     await this.#publish(before);
+    return stdout.trim();
+  }
+
+  /** Git lists the whole working tree when there is nothing to commit, and a hook may say nothing at all. */
+  async #whyNot(error: unknown): Promise<unknown> {
+    const failure = asFailure("commit_failed", error);
+    if (!(failure instanceof EntryFailure)) return failure;
+    const { git, tree } = this.#scope;
+    const base = await this.#head() ?? await this.#emptyTree();
+    const args = ["diff-index", "--cached", "--quiet", base, "--"];
+    const { code } = await git.exec(tree, args, { ...this.#within, okCodes: [1] });
+    if (code === 0) return new EntryFailure("commit_failed", NOTHING);
+    return failure.message === "" ? new EntryFailure("commit_failed", SILENT) : failure;
+  }
+
+  /** The tree of a repository without commits, in its own hash. */
+  async #emptyTree(): Promise<string> {
+    const { git, tree, options } = this.#scope;
+    const { stdout } = await git.exec(tree, ["hash-object", "-t", "tree", "--stdin"], {
+      ...options,
+      stdin: "",
+    });
     return stdout.trim();
   }
 
@@ -256,7 +278,7 @@ class Batch {
   /** What the next commit would hold, against the one before it. */
   async #describe(): Promise<EntryOutcome> {
     const { git, tree } = this.#scope;
-    const head = this.#dryTree ?? await this.#head() ?? emptyTree("0".repeat(40));
+    const head = this.#dryTree ?? await this.#head() ?? await this.#emptyTree();
     const next = (await git.exec(tree, ["write-tree"], this.#within)).stdout.trim();
     const { stdout } = await git.exec(tree, ["diff-tree", "-r", ...NUMSTAT, head, next], this.#within);
     const files = parseNumstat(stdout.split("\0"));
@@ -271,11 +293,12 @@ class Batch {
 }
 
 const NOTHING = "nothing to commit: the listed files are as in HEAD";
+const SILENT = "a hook of the repository refused the commit and did not say why";
 
 function asFailure(code: "stage_failed" | "commit_failed", error: unknown): unknown {
   if (!(error instanceof ToolError)) return error;
   const passed: readonly ErrorCode[] = ["cancelled", "git_not_found", "git_too_old"];
   if (passed.includes(error.code)) return error;
   const words = typeof error.details.stderr === "string" ? error.details.stderr : error.message;
-  return new EntryFailure(code, words === "" && code === "commit_failed" ? NOTHING : words);
+  return new EntryFailure(code, words);
 }
