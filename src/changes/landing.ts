@@ -150,14 +150,8 @@ export class Landing {
       return;
     }
     const there = place === tree.root ? tree : await this.#open(place);
-    const forward = await git.exec(tree, ["merge-base", "--is-ancestor", from, to], {
-      ...within,
-      okCodes: [1],
-    });
-    const keepIgnored = "--no-overwrite-ignore";
-    const args = forward.code === 0
-      ? ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-stat", keepIgnored, to]
-      : ["checkout", "--quiet", "--no-track", keepIgnored, "-B", branch, to, "--"];
+    // One step moves branch, index and files, or none of them.
+    const args = ["checkout", "--quiet", "--no-track", "--no-overwrite-ignore", "-B", branch, to, "--"];
     await git.exec(there, args, within);
   }
 

@@ -11,6 +11,7 @@ import {
   type McpServer,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import * as z from "zod";
 import { messageOf } from "../errors.ts";
 import { log } from "../platform/log.ts";
 
@@ -19,6 +20,9 @@ const QUESTION = "roots";
 /** How long a client may take to name its roots before it counts as having none, milliseconds. */
 const PATIENCE_MS = 5_000;
 const MOST_ROOTS = 1_000;
+
+/** The SDK's own schema throws the whole list away for one root that is no `file:` address. */
+const ANSWER = z.looseObject({ roots: z.unknown() });
 
 /** Thrown where the roots are needed and the client has to be asked first; the call is made again with them. */
 export class RootsNeeded extends Error {
@@ -59,7 +63,8 @@ export class ClientRoots {
 
   async #ask(): Promise<string[]> {
     try {
-      const { roots } = await this.#server.server.listRoots(undefined, { timeout: PATIENCE_MS });
+      const request = { method: "roots/list" };
+      const { roots } = await this.#server.server.request(request, ANSWER, { timeout: PATIENCE_MS });
       return directoriesOf(roots);
     } catch (error) {
       this.#known = undefined;

@@ -1,5 +1,5 @@
 /** A repository, a server on it, and what it takes to tell that nothing has changed. */
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { makeRepo, type Repo, withTemp } from "./repo.ts";
 import { LEGACY, MODERN, type Server, withServer } from "./server.ts";
 
@@ -36,7 +36,7 @@ export async function stateOf(repo: Repo): Promise<Record<string, unknown>> {
   const gitDir = repo.git("rev-parse", "--absolute-git-dir");
   const index = await Deno.readFile(join(gitDir, "index")).catch(() => new Uint8Array());
   const top = repo.git("rev-parse", "--git-common-dir");
-  const entries = [...Deno.readDirSync(join(repo.dir, top))].map(({ name }) => name)
+  const entries = [...Deno.readDirSync(resolve(repo.dir, top))].map(({ name }) => name)
     .filter((name) => name !== "orchestragent-mcp.lock" && name !== "logs" && name !== "worktrees");
   return {
     head: Deno.readTextFileSync(join(gitDir, "HEAD")),

@@ -43,6 +43,7 @@ export class Server {
   #next = 1;
   #modern = false;
   #roots: readonly string[] | undefined;
+  #mute = false;
   /** How often the server asked for the client's roots. */
   rootsAsked = 0;
   #done: Promise<unknown>;
@@ -107,6 +108,11 @@ export class Server {
     }
     if (answer.error) throw new Error(`${method}: ${JSON.stringify(answer.error)}`);
     return answer.result;
+  }
+
+  /** From now on the client does not answer what the server asks. */
+  mute(): void {
+    this.#mute = true;
   }
 
   /** Changes the client's roots and says so, as an editor does. */
@@ -203,7 +209,7 @@ export class Server {
     this.lines.push(line);
     const message = JSON.parse(line);
     if (message.method === "roots/list") {
-      void this.send({ jsonrpc: "2.0", id: message.id, result: this.#rootList() });
+      if (!this.#mute) void this.send({ jsonrpc: "2.0", id: message.id, result: this.#rootList() });
       return;
     }
     if (message.method) return this.#onNotification(message);
