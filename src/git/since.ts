@@ -12,7 +12,7 @@ const LONGEST = 64;
 
 /** Whether git will understand the date; shell metacharacters never stand in one. */
 export function isDate(text: string): boolean {
-  if (text.length > LONGEST || !/^[\w\s.,:/+@-]+$/.test(text)) return false;
+  if (text.length > LONGEST || !/^[\w .,:/+@-]+$/.test(text)) return false;
   const words = text.toLowerCase().split(/[\s.,:/+@-]+|(?<=\d)(?=[a-su-y])|_/).filter((word) => word !== "");
   const known = (word: string) =>
     WORDS.has(word) || UNIT.test(word) || NAMES.test(word) || NUMBER.test(word) ||
