@@ -10,9 +10,20 @@ export async function withIndexCopy<T>(
   const copy = join(tree.ownDir, `index-copy-${crypto.randomUUID().slice(0, 8)}`);
   try {
     // A worktree in which nothing was ever staged has no index.
-    await Deno.copyFile(join(tree.ownDir, "index"), copy).catch(() => {});
+    await copyIndex(join(tree.ownDir, "index"), copy).catch(() => {});
     return await work({ GIT_INDEX_FILE: copy });
   } finally {
     await Deno.remove(copy).catch(() => {});
   }
+}
+
+/**
+ * Copies an index with its time. Git tells by it which entries to look at again: a file that was changed in
+ * the same second as it was staged, to the same size, would go unseen behind a younger copy. See "Racy Git" in
+ * git's technical documentation.
+ */
+export async function copyIndex(from: string, to: string): Promise<void> {
+  const { mtime } = await Deno.stat(from);
+  await Deno.copyFile(from, to);
+  if (mtime) await Deno.utime(to, mtime, mtime);
 }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
 import { lstatOrNull } from "../platform/jail.ts";
 import { log } from "../platform/log.ts";
+import { copyIndex } from "./index_copy.ts";
 import { emptyTree } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import type { GitOptions, GitRunner } from "./runner.ts";
@@ -38,7 +39,7 @@ export class PrivateIndex {
     try {
       const stamp = await stampOf(indexOf(tree));
       // A working tree in which nothing was ever staged has no index.
-      if (stamp !== "") await Deno.copyFile(indexOf(tree), file);
+      if (stamp !== "") await copyIndex(indexOf(tree), file);
       return await work(new PrivateIndex(git, tree, file, stamp));
     } finally {
       await Deno.remove(file).catch(() => {});
@@ -79,7 +80,7 @@ export class PrivateIndex {
     let held = true;
     try {
       if (await stampOf(index) !== this.#stamp) return false;
-      await Deno.copyFile(this.file, lock);
+      await copyIndex(this.file, lock);
       await Deno.rename(lock, index);
       held = false;
       this.#stamp = await stampOf(index);

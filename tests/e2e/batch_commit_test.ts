@@ -41,6 +41,23 @@ for (const era of [LEGACY, MODERN] as const) {
 }
 
 Deno.test(
+  "batch_commit sees a change of the same size made in the second of the last commit",
+  scene(async (server, repo) => {
+    // Git goes by seconds, so the change has to come right behind the commit and the call in a later second.
+    const wait = () => new Promise((resolve) => setTimeout(resolve, 1010 - Date.now() % 1000));
+    await wait();
+    repo.commit("One", { "racy.txt": "1\n" });
+    repo.write("racy.txt", "2\n");
+    await wait();
+    const { ok } = await server.payload("batch_commit", {
+      commits: [{ message: "two", files: ["racy.txt"] }],
+    });
+    assert.equal(ok, true);
+    assert.equal(repo.git("show", "HEAD:racy.txt"), "2");
+  }),
+);
+
+Deno.test(
   "batch_commit stops at the first failure: earlier commits stay, later ones are not tried",
   scene(async (server, repo) => {
     repo.write("one.txt", "1\n");

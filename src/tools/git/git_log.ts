@@ -18,9 +18,9 @@ const COMMIT = z.strictObject({
   shaFull: z.string(),
   subject: z.string(),
   author: z.string(),
-  email: z.string(),
+  email: z.string().optional(),
   date: z.string(),
-  ageRelative: z.string(),
+  ageRelative: z.string().optional(),
   filesChanged: z.int().min(1).optional(),
   insertions: z.int().min(1).optional(),
   deletions: z.int().min(1).optional(),
@@ -38,7 +38,11 @@ const GROUP = z.strictObject({
 });
 type Group = z.infer<typeof GROUP>;
 
-const OUTPUT = z.strictObject({ groups: z.array(GROUP), more: z.string().optional() });
+const OUTPUT = z.strictObject({
+  groups: z.array(GROUP),
+  omittedRoots: z.int().min(1).optional(),
+  more: z.string().optional(),
+});
 
 const DEFAULT_SINCE = "7.days";
 const DEFAULT_COMMITS = 50;
@@ -76,13 +80,13 @@ export const gitLog = defineTool({
     const roots = await rootsOf(context, input);
     const now = Date.now() / 1000;
     const found = await fanOut(context, roots, (root) => groupOf(context, root, query, input));
-    const shown = (count: number) => answer(found, count, now);
-    if (input.maxCommits !== undefined) return shown(input.maxCommits);
-    return firstFitting([50, 47, 44, 41, 38, 35, 30, 25, 20, 15, 10, 7, 5, 3, 2, 1, 0].map(shown), BUDGET);
+    if (input.maxCommits !== undefined) return answer(found, { count: input.maxCommits, now });
+    return firstFitting(shorterAnswers(found, now), BUDGET);
   },
-  render({ groups, more }) {
+  render({ groups, omittedRoots, more }) {
     const lines = ["# Git log"];
     for (const group of groups) lines.push("", ...sectionOf(group));
+    if (omittedRoots) lines.push("", `_(${omittedRoots} roots not shown)_`);
     if (more) lines.push("", `_${more}_`);
     return lines.join("\n");
   },
@@ -182,11 +186,41 @@ async function headName({ app: { git }, signal }: ToolContext, repository: Repos
   return code === 0 ? stdout.trim() : "HEAD";
 }
 
-function answer(found: readonly Found[], count: number, now: number): z.infer<typeof OUTPUT> {
+/** How much of each commit, and of how many, an answer shows. */
+interface Shape {
+  /** Commits of each root. */
+  count: number;
+  now: number;
+  /** Without ages, which follow from the dates, and without addresses. */
+  brief?: "age" | "age and email";
+  subject?: number;
+}
+
+/** From the fullest to the barest: details of commits go before commits, and empty roots before others. */
+function* shorterAnswers(found: readonly Found[], now: number): Generator<z.infer<typeof OUTPUT>> {
+  yield answer(found, { count: DEFAULT_COMMITS, now });
+  yield answer(found, { count: DEFAULT_COMMITS, now, brief: "age" });
+  yield answer(found, { count: DEFAULT_COMMITS, now, brief: "age and email" });
+  const least: Shape = { count: DEFAULT_COMMITS, now, brief: "age and email", subject: 72 };
+  for (let count = DEFAULT_COMMITS; count > 0; count = Math.floor(count * 0.93)) {
+    yield answer(found, { ...least, count });
+  }
+  const telling = found.filter(({ group, commits }) => commits.length > 0 || group.error !== undefined);
+  for (let roots = telling.length; roots > 0; roots = Math.floor(roots * 0.8)) {
+    const shown = answer(telling.slice(0, roots), { ...least, count: 1 });
+    const more = `${MORE_ROOTS}; ${shown.more ?? ""}`.replace(/; $/, "");
+    yield { ...shown, omittedRoots: found.length - roots, more };
+  }
+}
+
+const MORE_ROOTS =
+  "roots were left out, those without commits first: call git_log with workspaceRoot or rootIndex";
+
+function answer(found: readonly Found[], shape: Shape): z.infer<typeof OUTPUT> {
   let cut = false;
   const groups = found.map(({ group, commits, total }) => {
     if (group.error !== undefined) return group;
-    const rows = commits.slice(0, count).map((commit) => rowOf(commit, now));
+    const rows = commits.slice(0, shape.count).map((commit) => rowOf(commit, shape));
     const omitted = total - rows.length;
     cut ||= omitted > 0;
     return {
@@ -195,22 +229,23 @@ function answer(found: readonly Found[], count: number, now: number): z.infer<ty
       ...(omitted > 0 ? { truncated: true as const, omittedCount: omitted } : {}),
     };
   });
-  return {
-    groups,
-    ...(cut ? { more: "older commits: call git_log with skip = the commits seen so far" } : {}),
-  };
+  const ways = [
+    ...(cut ? ["older commits: call git_log with skip = the commits seen so far"] : []),
+    ...(shape.brief ? [`${shape.brief} left out for size: give maxCommits to have them`] : []),
+  ];
+  return { groups, ...(ways.length > 0 ? { more: ways.join("; ") } : {}) };
 }
 
-function rowOf(commit: Commit, now: number): z.infer<typeof COMMIT> {
+function rowOf(commit: Commit, { now, brief, subject = MAX_SUBJECT }: Shape): z.infer<typeof COMMIT> {
   const { files, insertions, deletions } = commit;
   return {
     sha7: commit.short,
     shaFull: commit.oid,
-    subject: clipped(commit.subject, MAX_SUBJECT),
+    subject: clipped(commit.subject, subject),
     author: commit.author,
-    email: commit.email,
+    ...(brief === "age and email" ? {} : { email: commit.email }),
     date: commit.date,
-    ageRelative: age(now - commit.time),
+    ...(brief ? {} : { ageRelative: age(now - commit.time) }),
     ...(files > 0 ? { filesChanged: files } : {}),
     ...(insertions > 0 ? { insertions } : {}),
     ...(deletions > 0 ? { deletions } : {}),
@@ -226,10 +261,10 @@ function sectionOf({ workspace_root, repo, branch, commits, omittedCount, error,
       ...(row.insertions ? [`+${row.insertions}`] : []),
       ...(row.deletions ? [`−${row.deletions}`] : []),
     ].join(" ");
-    const who = `${row.author} <${row.email}>`;
-    lines.push(
-      `- ${span(row.sha7)}  ${row.ageRelative}  ${row.subject}  —  ${who}, ${row.date}${size && `, ${size}`}`,
-    );
+    const who = row.email === undefined ? row.author : `${row.author} <${row.email}>`;
+    const when = [...(row.ageRelative === undefined ? [] : [row.ageRelative]), row.date].join(", ");
+    const tail = [who, when, ...(size ? [size] : [])].join(", ");
+    lines.push(`- ${span(row.sha7)}  ${row.subject}  —  ${tail}`);
   }
   if (commits?.length === 0 && omittedCount === undefined) lines.push("_(no commits match)_");
   if (omittedCount) lines.push(`_(truncated — ${omittedCount} more commit(s) not shown)_`);
