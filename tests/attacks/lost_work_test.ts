@@ -48,24 +48,6 @@ Deno.test(
 );
 
 Deno.test(
-  "a change of the same size in the second of the checkout is work, and kept as it is",
-  () =>
-    withTemp(async (dir) => {
-      const repo = makeRepo(join(dir, "repo"));
-      await withServer({ cwd: dir, flags: ["-repo", repo.dir, "-db", dir] }, async (server) => {
-        // Git goes by seconds here.
-        const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1010 - Date.now() % 1000));
-        await nextSecond();
-        const { worktreePath } = await server.payload("create_worktree", { sessionId: "x1" });
-        repo.at(worktreePath).write("a.txt", "ONE\ntwo\nthree\n");
-        await nextSecond();
-        const { backupRefs } = await remove(server, true);
-        assert.equal(repo.git("show", `${backupRefs[0]}:a.txt`), "ONE\ntwo\nthree");
-      });
-    }),
-);
-
-Deno.test(
   "commits of a rebase that is under way are work",
   scene(async (it) => {
     it.tree.git("checkout", "--quiet", "--detach");

@@ -145,7 +145,11 @@ Deno.test("200 repositories stay within the budget, dirty ones first, and report
       const parity = await bounded(server, "git_parity", { pairs });
       const [{ status: verdict, omittedMatches = 0, omittedPairs = 0, pairs: shown }] = parity.parity;
       assert.deepEqual([verdict, shown.length + omittedMatches + omittedPairs], ["OK", 200]);
-      await bounded(server, "git_parity", { pairs, allWorkspaceRoots: true });
+      const everywhere = await bounded(server, "git_parity", {
+        pairs: [{ left: ".", right: "." }, { left: ".", right: "missing" }],
+        allWorkspaceRoots: true,
+      });
+      assert.equal(everywhere.parity.length + everywhere.omittedRoots, 201);
     });
   }));
 

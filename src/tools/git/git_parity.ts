@@ -40,7 +40,11 @@ const PARITY = z.strictObject({
 });
 type Parity = z.infer<typeof PARITY>;
 
-const OUTPUT = z.strictObject({ parity: z.array(PARITY), more: z.string().optional() });
+const OUTPUT = z.strictObject({
+  parity: z.array(PARITY),
+  omittedRoots: z.int().min(1).optional(),
+  more: z.string().optional(),
+});
 
 const INPUT = z.strictObject({
   pairs: z.array(PAIR_INPUT).max(256).optional(),
@@ -77,8 +81,10 @@ export const gitParity = defineTool({
     if (parity.every(({ error }) => error?.error === "no_pairs")) throw noPairs();
     return fitted(parity);
   },
-  render({ parity, more }) {
-    const text = parity.map(sectionOf).join("\n\n---\n\n");
+  render({ parity, omittedRoots, more }) {
+    const sections = parity.map(sectionOf);
+    if (omittedRoots) sections.push(`_(${omittedRoots} roots not shown)_`);
+    const text = sections.join("\n\n---\n\n");
     return more ? `${text}\n\n_${more}_` : text;
   },
 });
@@ -96,7 +102,14 @@ async function parityOf(context: ToolContext, root: string, input: Input): Promi
     merge: input.presetMerge,
   });
   if (wanted.length === 0) throw noPairs();
-  const pairs = await fanOut(context, wanted, (pair) => compare(context, repository, pair));
+  // A side that stands in many pairs is looked at once.
+  const sides = new Map<string, Promise<Side>>();
+  const side = (name: string) => {
+    const known = sides.get(name) ?? sideOf(context, repository, name);
+    sides.set(name, known);
+    return known;
+  };
+  const pairs = await fanOut(context, wanted, (pair) => compare(pair, side));
   return {
     workspace_root: repository.root,
     ...(found?.schemaVersion ? { presetSchemaVersion: found.schemaVersion } : {}),
@@ -112,10 +125,8 @@ interface Side {
   error?: string;
 }
 
-async function compare(context: ToolContext, repository: Repository, pair: ParityPair): Promise<Pair> {
-  const [left, right] = await Promise.all(
-    [pair.left, pair.right].map((name) => sideOf(context, repository, name)),
-  );
+async function compare(pair: ParityPair, side: (name: string) => Promise<Side>): Promise<Pair> {
+  const [left, right] = await Promise.all([side(pair.left), side(pair.right)]);
   const common = {
     label: pair.label ?? `${pair.left} / ${pair.right}`,
     leftPath: left.path,
@@ -158,31 +169,46 @@ function failed(root: string, error: unknown): Parity {
   return { workspace_root: root, status: "MISMATCH", pairs: [pair] };
 }
 
-/** Pairs that match say the least. */
+/** Pairs that match say the least, and roots in which all of them do. */
 function fitted(parity: readonly Parity[]): z.infer<typeof OUTPUT> {
   return firstFitting(function* () {
     yield { parity: [...parity] };
     const differing = parity.flatMap(({ pairs }) => pairs).filter(({ match }) => !match);
-    for (let shown = differing.length; shown >= 0; shown = shown > 0 ? Math.floor(shown / 1.3) : -1) {
-      yield shaped(parity, new Set(differing.slice(0, shown)));
+    for (let shown = differing.length; shown > 0; shown = Math.floor(shown * 0.75)) {
+      yield shaped(parity, new Set(differing.slice(0, shown)), parity.length);
+    }
+    const telling = [
+      ...parity.filter(({ status }) => status !== "OK"),
+      ...parity.filter(({ status }) => status === "OK"),
+    ];
+    const few = new Set(differing.slice(0, 5));
+    for (let roots = telling.length; roots > 0; roots = Math.floor(roots * 0.75)) {
+      const kept = new Set(telling.slice(0, roots));
+      yield shaped(parity.filter((one) => kept.has(one)), few, parity.length);
     }
   }());
 }
 
-function shaped(parity: readonly Parity[], kept: ReadonlySet<Pair>): z.infer<typeof OUTPUT> {
+function shaped(
+  parity: readonly Parity[],
+  kept: ReadonlySet<Pair>,
+  roots: number,
+): z.infer<typeof OUTPUT> {
+  const shown = parity.map((one) => {
+    const pairs = one.pairs.filter((pair) => kept.has(pair));
+    const matches = one.pairs.filter(({ match }) => match).length;
+    const omitted = one.pairs.length - pairs.length - matches;
+    return {
+      ...one,
+      pairs,
+      ...(matches > 0 ? { omittedMatches: matches } : {}),
+      ...(omitted > 0 ? { omittedPairs: omitted } : {}),
+    };
+  });
   return {
-    parity: parity.map((one) => {
-      const pairs = one.pairs.filter((pair) => kept.has(pair));
-      const matches = one.pairs.filter(({ match }) => match).length;
-      const omitted = one.pairs.length - pairs.length - matches;
-      return {
-        ...one,
-        pairs,
-        ...(matches > 0 ? { omittedMatches: matches } : {}),
-        ...(omitted > 0 ? { omittedPairs: omitted } : {}),
-      };
-    }),
-    more: "pairs were left out, those that match first: call again with fewer pairs",
+    parity: shown,
+    ...(roots > shown.length ? { omittedRoots: roots - shown.length } : {}),
+    more: "pairs were left out, those that match first: call again with fewer pairs, or one workspaceRoot",
   };
 }
 
