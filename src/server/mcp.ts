@@ -25,10 +25,14 @@ export function mcpServerFactory(app: App, tools: readonly Tool[]): () => McpSer
     input: inputSchema(tool.input),
     output: outputSchema(tool.output),
   }));
+  const withGit = tools.some((tool) => tool.toolset === "git");
   const hint = { ttlMs: LIST_TTL_MS, cacheScope: "private" as const };
   return () => {
     const server = new McpServer({ name: SERVER_NAME, version: VERSION, title: "Orchestragent" }, {
-      capabilities: { tools: { listChanged: false } },
+      capabilities: {
+        tools: { listChanged: false },
+        ...(withGit ? { resources: { listChanged: false } } : {}),
+      },
       instructions: instructionsFor(app, tools),
       cacheHints: { "tools/list": hint, "server/discover": hint },
     });
@@ -53,7 +57,7 @@ export function mcpServerFactory(app: App, tools: readonly Tool[]): () => McpSer
           callTool(app, tool, input, context, roots),
       );
     });
-    if (tools.some((tool) => tool.toolset === "git")) registerPresets(server, app, roots);
+    if (withGit) registerPresets(server, app, roots);
     return server;
   };
 }
@@ -81,13 +85,24 @@ async function callTool(
 
 /** What an agent should know before its first call; under 2,048 characters, where clients cut. */
 function instructionsFor(app: App, tools: readonly Tool[]): string {
-  const lines = [`Works on the git repository ${app.config.repo}.`];
+  const { repo, repoGiven, roots } = app.config;
+  const places = [...(repoGiven ? [repo] : []), ...roots];
+  const lines = [`Works on ${places.length > 0 ? places.join(", ") : `the client's roots, else ${repo}`}.`];
   if (tools.some((tool) => tool.toolset === "sessions")) {
     lines.push(
       "Sessions: call create_worktree once per piece of work and do everything in the returned worktreePath; " +
         "other agents' sessions are theirs. Commit there. get_sessions shows what each session holds.",
       "remove_session refuses while work is not in the base branch; show its warning to the user before force. " +
         "What force removes stays under refs/orchestragent/backup/ and can be the baseRef of a new session.",
+    );
+  }
+  if (tools.some((tool) => tool.toolset === "git")) {
+    lines.push(
+      "git tools act on the first root unless told otherwise: workspaceRoot (a directory), sessionId (a " +
+        "session's worktree), rootIndex (0-based), allWorkspaceRoots. Answers are cut to a size that is read " +
+        "whole; 'more' says how to get the rest. format='json' gives the text half as JSON too.",
+      "batch_commit, git_merge and git_cherry_pick leave no trace when they fail; ok:false says why and " +
+        "'conflicts' what to resolve. Old branch tips stay under the backupRefs of the answer.",
     );
   }
   if (app.config.readOnly) lines.push("Read-only: tools that write are not served.");

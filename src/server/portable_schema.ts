@@ -13,7 +13,7 @@ export type JsonSchema = Record<string, unknown>;
 /** The keywords that may appear in what we emit. */
 export const PORTABLE_KEYWORDS: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "items", "enum", "description", "default", "additionalProperties"],
-  ...["minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern"],
+  ...["minimum", "maximum", "minItems", "maxItems", "minLength", "pattern"],
 ]);
 
 /** Converts a zod object into the portable subset. */
@@ -22,11 +22,11 @@ export function portableSchema(schema: z.ZodType, io: "input" | "output"): JsonS
 }
 
 function cleaned(schema: JsonSchema): JsonSchema {
-  // Some providers refuse unions: the first form is listed, the others are accepted all the same.
-  if (Array.isArray(schema.anyOf)) return cleaned(schema.anyOf[0]);
+  if (Array.isArray(schema.anyOf)) return firstForm(schema.anyOf);
   const result: JsonSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
-    if (keyword === "$schema") continue;
+    // How long a text may be is told when one is too long: the list is read far more often.
+    if (keyword === "$schema" || keyword === "maxLength") continue;
     // zod bounds every integer by what a double can hold; that tells a caller nothing.
     if (
       (keyword === "minimum" || keyword === "maximum") &&
@@ -42,6 +42,15 @@ function cleaned(schema: JsonSchema): JsonSchema {
     else result[keyword] = value;
   }
   return result;
+}
+
+/**
+ * Some providers refuse unions in what a tool takes: the first form is listed, the others are accepted all the
+ * same. That something may be null is said, because clients check answers by it.
+ */
+function firstForm(forms: readonly JsonSchema[]): JsonSchema {
+  const form = cleaned(forms.find(({ type }) => type !== "null")!);
+  return forms.some(({ type }) => type === "null") ? { ...form, type: [form.type, "null"] } : form;
 }
 
 /** A schema as the SDK takes it. */

@@ -31,7 +31,7 @@ export const CLEANUP_INPUT = {
 
 /** What clean-up adds to the row of a source. */
 export const CLEANUP_FIELDS = {
-  branchDeleted: z.literal(true).optional(),
+  branchDeleted: z.boolean().optional(),
   worktreeRemoved: z.string().optional(),
   cleanupSkipped: z.string().optional(),
 } as const;

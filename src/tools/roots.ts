@@ -59,8 +59,24 @@ export function endsCall(error: unknown): boolean {
     code === "internal_error";
 }
 
+/** Schema of an error that is a part of a payload: that of one root among others. */
+export const ERROR = z.strictObject({
+  error: z.string(),
+  message: z.string(),
+  kind: z.string().optional(),
+  preset: z.string().optional(),
+  presetFile: z.string().optional(),
+  issues: z.array(z.strictObject({ path: z.array(z.string()), message: z.string(), code: z.string() }))
+    .optional(),
+});
+
 /** An error as a part of a payload. */
-export function errorPayload(error: unknown): Record<string, unknown> & { error: string; message: string } {
+export function errorPayload(error: unknown): z.infer<typeof ERROR> {
   const { code, message, details } = asToolError(error);
-  return { error: code, ...details, message };
+  const known = Object.keys(ERROR.shape);
+  return {
+    ...Object.fromEntries(Object.entries(details).filter(([key]) => known.includes(key))),
+    error: code,
+    message,
+  };
 }

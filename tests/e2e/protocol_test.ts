@@ -5,6 +5,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { TOOLS } from "../../src/tools/registry.ts";
 import { makeRepo, testEnv, withTemp } from "../support/repo.ts";
 import { rounds, seededRandom } from "../support/rounds.ts";
 import { LEGACY, MODERN, Server, serverCommand, withServer } from "../support/server.ts";
@@ -13,6 +14,19 @@ function clientOptions(dir: string) {
   const { file, args } = serverCommand(["-repo", join(dir, "repo"), "-db", dir]);
   return { command: file, args, cwd: dir, env: testEnv(), stderr: "ignore" as const };
 }
+
+/** Calls whose payloads the old client checks against the listed schemas, nulls and errors among them. */
+const READING_CALLS = [
+  { name: "git_status" },
+  { name: "git_inventory", arguments: { nestedRoots: [".", "missing", "../x"] } },
+  { name: "git_parity", arguments: { pairs: [{ left: ".", right: "." }, { left: ".", right: "x" }] } },
+  { name: "list_presets" },
+  { name: "git_log" },
+  { name: "git_diff_summary", arguments: { range: "HEAD" } },
+  { name: "batch_commit", arguments: { dryRun: true, commits: [{ message: "m", files: ["missing"] }] } },
+  { name: "git_merge", arguments: { dryRun: true, sources: ["nope"] } },
+  { name: "git_cherry_pick", arguments: { dryRun: true, sources: ["HEAD"] } },
+];
 
 Deno.test("the v2 client speaks 2026-07-28 with it", () =>
   withTemp(async (dir) => {
@@ -24,7 +38,7 @@ Deno.test("the v2 client speaks 2026-07-28 with it", () =>
     assert.equal(client.getNegotiatedProtocolVersion(), MODERN);
     assert.match(client.getInstructions() ?? "", /create_worktree/);
     const { tools } = await client.listTools();
-    assert.equal(tools.length, 3);
+    assert.equal(tools.length, TOOLS.length);
     const made = await client.callTool({ name: "create_worktree", arguments: { sessionId: "v2" } });
     assert.equal((made.structuredContent as { branchName: string }).branchName, "session-v2");
     const refused = await client.callTool({ name: "create_worktree", arguments: { sessionId: "v2" } });
@@ -39,12 +53,17 @@ Deno.test("the v1 client speaks 2025-11-25 with it", () =>
     await client.connect(new OldTransport(clientOptions(dir)));
     assert.equal(client.getServerVersion()?.name, "orchestragent-mcp");
     const { tools } = await client.listTools();
-    assert.equal(tools.length, 3);
+    assert.equal(tools.length, TOOLS.length);
     // The old client checks the payload against the listed output schema itself.
     const made = await client.callTool({ name: "create_worktree", arguments: { sessionId: "v1" } });
     assert.equal((made.structuredContent as { branchName: string }).branchName, "session-v1");
     const listed = await client.callTool({ name: "get_sessions" });
     assert.equal((listed.structuredContent as { totalCount: number }).totalCount, 1);
+    for (const { name, arguments: args } of READING_CALLS) {
+      const result = await client.callTool({ name, arguments: args });
+      assert.equal(result.isError ?? false, false, `${name}: ${JSON.stringify(result)}`);
+      assert.ok(result.structuredContent);
+    }
     await client.close();
   }));
 
@@ -56,7 +75,10 @@ for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", LEGACY]) {
       const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: "t", version: "1" } };
       const { result } = await server.request("initialize", params);
       assert.equal(result.protocolVersion, version);
-      assert.deepEqual(result.capabilities, { tools: { listChanged: false } });
+      assert.deepEqual(result.capabilities, {
+        tools: { listChanged: false },
+        resources: { listChanged: false },
+      });
       assert.deepEqual((await server.request("ping")).result, {});
       await server.close();
     }));

@@ -67,10 +67,10 @@ Deno.test("parseNumstat() reads files, binary files and renames, whatever their 
     "3\t1\ta\0-\t-\tbin\x000\t2\t\x005\t5\tlooks like a record\0new\nname\x0010\t0\t5\t5\tname with tabs\0";
   const files = parseNumstat(text.split("\0"));
   assert.deepEqual(files, [
-    { added: 3, removed: 1, path: "a" },
-    { added: 0, removed: 0, path: "bin" },
-    { added: 0, removed: 2, from: "5\t5\tlooks like a record", path: "new\nname" },
-    { added: 10, removed: 0, path: "5\t5\tname with tabs" },
+    { added: 3, removed: 1, binary: false, path: "a" },
+    { added: 0, removed: 0, binary: true, path: "bin" },
+    { added: 0, removed: 2, binary: false, from: "5\t5\tlooks like a record", path: "new\nname" },
+    { added: 10, removed: 0, binary: false, path: "5\t5\tname with tabs" },
   ]);
   assert.deepEqual(sumLines(files), { added: 13, removed: 3 });
   assert.deepEqual(sumLines(parseNumstat(["", "x", "1\t2"])), { added: 0, removed: 0 });

@@ -33,7 +33,7 @@ const OUTPUT = z.strictObject({
   ok: z.boolean(),
   committed: z.int().min(0),
   total: z.int().min(1),
-  dryRun: z.literal(true).optional(),
+  dryRun: z.boolean().optional(),
   results: z.array(RESULT),
   push: z.strictObject({
     ok: z.boolean(),

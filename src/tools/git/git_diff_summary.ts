@@ -17,8 +17,8 @@ const FILE = z.strictObject({
   additions: z.int().min(0),
   deletions: z.int().min(0),
   truncated: z.boolean(),
-  binary: z.literal(true).optional(),
-  unmerged: z.literal(true).optional(),
+  binary: z.boolean().optional(),
+  unmerged: z.boolean().optional(),
   diff: z.string(),
 });
 

@@ -10,7 +10,7 @@ import { findPreset } from "../../workspace/presets.ts";
 import { joinedRoots } from "../../workspace/preset_merge.ts";
 import { firstFitting } from "../budget.ts";
 import { fenced } from "../markdown.ts";
-import { endsCall, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
+import { endsCall, ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
 const ENTRY = z.strictObject({
@@ -23,7 +23,7 @@ const ENTRY = z.strictObject({
   ahead: z.string().optional(),
   behind: z.string().optional(),
   upstreamNote: z.string().optional(),
-  detached: z.literal(true).optional(),
+  detached: z.boolean().optional(),
   skipReason: z.string().optional(),
 });
 type Entry = z.infer<typeof ENTRY>;
@@ -31,12 +31,12 @@ type Entry = z.infer<typeof ENTRY>;
 const INVENTORY = z.strictObject({
   workspace_root: z.string(),
   presetSchemaVersion: z.string().optional(),
-  nestedRootsTruncated: z.literal(true).optional(),
+  nestedRootsTruncated: z.boolean().optional(),
   nestedRootsOmittedCount: z.int().min(1).optional(),
-  upstream: z.strictObject({ mode: z.literal("fixed"), remote: z.string(), branch: z.string() }).optional(),
+  upstream: z.strictObject({ mode: z.enum(["fixed"]), remote: z.string(), branch: z.string() }).optional(),
   entries: z.array(ENTRY),
   omittedEntries: z.int().min(1).optional(),
-  error: z.looseObject({ error: z.string(), message: z.string() }).optional(),
+  error: ERROR.optional(),
 });
 type Inventory = z.infer<typeof INVENTORY>;
 

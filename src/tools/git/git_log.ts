@@ -31,7 +31,7 @@ const GROUP = z.strictObject({
   repo: z.string(),
   branch: z.string(),
   commits: z.array(COMMIT).optional(),
-  truncated: z.literal(true).optional(),
+  truncated: z.boolean().optional(),
   omittedCount: z.int().min(1).optional(),
   error: z.string().optional(),
   detail: z.string().optional(),

@@ -39,8 +39,8 @@ const OUTPUT = z.strictObject({
   headSha: z.string(),
   applied: z.int().min(0),
   total: z.int().min(1),
-  dryRun: z.literal(true).optional(),
-  workingTreeDirty: z.literal(true).optional(),
+  dryRun: z.boolean().optional(),
+  workingTreeDirty: z.boolean().optional(),
   results: z.array(RESULT),
   backupRefs: z.array(z.string()).optional(),
 });

@@ -7,7 +7,7 @@ import { findPreset, type ParityPair } from "../../workspace/presets.ts";
 import { joinedPairs } from "../../workspace/preset_merge.ts";
 import { firstFitting } from "../budget.ts";
 import { fenced } from "../markdown.ts";
-import { endsCall, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
+import { endsCall, ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
 const PAIR_INPUT = z.strictObject({
@@ -24,7 +24,7 @@ const PAIR = z.strictObject({
   sha: z.string().optional(),
   leftSha: z.string().optional(),
   rightSha: z.string().optional(),
-  sameRepository: z.literal(true).optional(),
+  sameRepository: z.boolean().optional(),
   error: z.string().optional(),
 });
 type Pair = z.infer<typeof PAIR>;
@@ -36,7 +36,7 @@ const PARITY = z.strictObject({
   pairs: z.array(PAIR),
   omittedMatches: z.int().min(1).optional(),
   omittedPairs: z.int().min(1).optional(),
-  error: z.looseObject({ error: z.string(), message: z.string() }).optional(),
+  error: ERROR.optional(),
 });
 type Parity = z.infer<typeof PARITY>;
 

@@ -3,7 +3,7 @@ import { asToolError } from "../../errors.ts";
 import { PRESET_FILE, readPresets } from "../../workspace/presets.ts";
 import { firstFitting } from "../budget.ts";
 import { fenced } from "../markdown.ts";
-import { endsCall, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
+import { endsCall, ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
 const PRESET = z.strictObject({
@@ -21,7 +21,7 @@ const ROOT = z.strictObject({
   presetSchemaVersion: z.string().optional(),
   presets: z.array(PRESET),
   omittedPresets: z.int().min(1).optional(),
-  error: z.looseObject({ error: z.string(), message: z.string() }).optional(),
+  error: ERROR.optional(),
 });
 type Root = z.infer<typeof ROOT>;
 
