@@ -1,5 +1,6 @@
-/** Writes what tools/list answers now as the accepted list; see tests/server/schema_test.ts. */
+/** Writes the files that are made from the code: the accepted tool list and the schema of the preset file. */
 import { join } from "node:path";
+import { presetsJsonSchema } from "../src/workspace/presets.ts";
 import { ROOT } from "../tests/support/paths.ts";
 import { makeRepo, withTemp } from "../tests/support/repo.ts";
 import { withServer } from "../tests/support/server.ts";
@@ -12,3 +13,6 @@ await withTemp(async (dir) => {
     await Deno.writeTextFile(file, `${JSON.stringify(result.tools, null, 2)}\n`);
   });
 });
+
+const schema = join(ROOT, "docs", "git-mcp-presets.schema.json");
+await Deno.writeTextFile(schema, `${JSON.stringify(presetsJsonSchema(), null, 2)}\n`);

@@ -86,7 +86,7 @@ export const ERRORS = {
   },
   preset_file_invalid: {
     meaning: "The preset file is not JSON, or does not fit its schema.",
-    next: "Correct the named place in the file; schemas/git-mcp-presets.schema.json describes it.",
+    next: "Correct the named place in the file; docs/git-mcp-presets.schema.json describes it.",
   },
   remote_branch_mismatch: {
     meaning: "Only one of remote and branch was given.",

@@ -1,6 +1,6 @@
 /**
  * Presets: named sets of nested roots and pairs to compare, in `.rethunk/git-mcp-presets.json` at the top of a
- * repository. `schemas/git-mcp-presets.schema.json` is made from what stands here.
+ * repository. `docs/git-mcp-presets.schema.json` is made from what stands here.
  */
 import * as path from "node:path";
 import * as z from "zod";
@@ -25,10 +25,10 @@ const SCHEMA_REF = z.string().optional().describe("Path or address of this schem
 const VERSION = z.literal("1").optional().describe("Version of the format");
 const PRESETS = z.record(z.string(), ENTRY).describe("Presets by name");
 
-/** The layout with the presets under a key of their own. */
-export const WRAPPED = z.strictObject({ $schema: SCHEMA_REF, schemaVersion: VERSION, presets: PRESETS });
-/** The older layout: the presets stand at the top. */
-export const LEGACY = z.object({ $schema: SCHEMA_REF, schemaVersion: VERSION }).catchall(ENTRY)
+// The layout with the presets under a key of their own.
+const WRAPPED = z.strictObject({ $schema: SCHEMA_REF, schemaVersion: VERSION, presets: PRESETS });
+// The older layout: the presets stand at the top.
+const LEGACY = z.object({ $schema: SCHEMA_REF, schemaVersion: VERSION }).catchall(ENTRY)
   .refine((value) => presetNames(value).length > 0, "at least one preset is needed");
 
 /** One pair of directories to compare. */
@@ -102,6 +102,20 @@ export function hintMatches(hint: string | undefined, root: string): boolean {
   if (hint === undefined || hint.trim() === "") return true;
   const [wanted, given] = [hint.trim(), root].map((text) => text.replaceAll("\\", "/").replace(/\/+$/, ""));
   return given === wanted || given.endsWith(`/${wanted}`);
+}
+
+/** The published JSON Schema of the file: either layout. */
+export function presetsJsonSchema(): Record<string, unknown> {
+  const form = (schema: z.ZodType) => {
+    const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });
+    return rest;
+  };
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Presets of repositories",
+    description: `The file ${PRESET_FILE} at the top of a repository.`,
+    anyOf: [form(WRAPPED), { ...form(LEGACY), minProperties: 1 }],
+  };
 }
 
 function presetNames(value: Record<string, unknown>): string[] {
