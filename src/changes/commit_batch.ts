@@ -95,7 +95,9 @@ class Batch {
   readonly #within: GitOptions;
   /** Whether the user had something staged; found out at the first entry. */
   #othersStaged: boolean | undefined;
-  #dryTree: string | undefined;
+  /** The commit that the next one is made on, or the empty tree; in a dry run the tree of the last one. */
+  #base = "";
+  #made = 0;
 
   constructor(scope: BatchScope, index: PrivateIndex) {
     this.#scope = scope;
@@ -113,6 +115,10 @@ class Batch {
       if (error instanceof ToolError && error.code === "cancelled") throw error;
       if (error instanceof EntryFailure) {
         return { ok: false, error: error.code, detail: clipped(error.message, DETAIL) };
+      }
+      // With commits made before it, a lock is this entry's failure and not the call's.
+      if (error instanceof ToolError && error.code === "repo_locked" && this.#made > 0) {
+        return { ok: false, error: "stage_failed", detail: error.message };
       }
       if (error instanceof ToolError && error.code === "git_timeout") {
         return { ok: false, error: "commit_failed", detail: error.message };
@@ -140,7 +146,7 @@ class Batch {
       throw new EntryFailure("commit_failed", detail);
     }
     const head = await this.#head();
-    const base = head ?? await this.#emptyTree();
+    const base = this.#base = head ?? await this.#emptyTree();
     const args = [
       "diff-index",
       "--cached",
@@ -210,25 +216,47 @@ class Batch {
     }
   }
 
+  /**
+   * The user's index is told before the commit is made: a server that is killed in between leaves files staged,
+   * which is a state that people know, and not a commit that the index would take back.
+   */
   async #commit({ message }: BatchEntry): Promise<string> {
-    const { git, tree, hooks } = this.#scope;
-    const before = this.#othersStaged ? await this.#head() : null;
+    const { git, tree, hooks, options } = this.#scope;
+    await this.#index.save();
     try {
+      await this.#index.publish(this.#base, !this.#othersStaged, options);
       await git.exec(tree, ["commit", "--quiet", "--no-status", "--file=-"], {
         ...this.#within,
         hooks,
         stdin: message,
       });
     } catch (error) {
-      throw await this.#whyNot(error);
+      const failure = await this.#whyNot(error);
+      await this.#index.restore();
+      throw failure;
     }
     // The commit stands from here on; cancelling is not heeded until the index agrees with it.
-    const { stdout } = await git.exec(tree, ["rev-parse", "--short=7", "HEAD"], {
-      ...this.#scope.options,
-      signal: undefined,
-    });
-    await this.#publish(before);
-    return stdout.trim();
+    const within = { ...options, signal: undefined };
+    const args = [
+      "log",
+      "-1",
+      "--no-show-signature",
+      "--no-color",
+      "--abbrev=7",
+      "--format=%H %h",
+      "HEAD",
+      "--",
+    ];
+    const [oid, short] = (await git.exec(tree, args, within)).stdout.trim().split(" ");
+    try {
+      // A hook may have staged what it changed.
+      await this.#index.publish(this.#base, !this.#othersStaged, within);
+    } catch (error) {
+      log("warn", `the index of '${tree.root}' may be behind its HEAD: ${messageOf(error)}`);
+    }
+    this.#base = oid;
+    this.#made++;
+    return short;
   }
 
   /** Git lists the whole working tree when there is nothing to commit, and a hook may say nothing at all. */
@@ -236,8 +264,7 @@ class Batch {
     const failure = asFailure("commit_failed", error);
     if (!(failure instanceof EntryFailure)) return failure;
     const { git, tree } = this.#scope;
-    const base = await this.#head() ?? await this.#emptyTree();
-    const args = ["diff-index", "--cached", "--quiet", base, "--"];
+    const args = ["diff-index", "--cached", "--quiet", this.#base, "--"];
     const { code } = await git.exec(tree, args, { ...this.#within, okCodes: [1] });
     if (code === 0) return new EntryFailure("commit_failed", NOTHING);
     return failure.message === "" ? new EntryFailure("commit_failed", SILENT) : failure;
@@ -253,37 +280,19 @@ class Batch {
     return stdout.trim();
   }
 
-  async #publish(before: string | null): Promise<void> {
-    const options = { ...this.#scope.options, signal: undefined };
-    try {
-      if (!this.#othersStaged && await this.#index.replace()) return;
-      const after = await this.#head();
-      if (after === null) return;
-      await this.#index.update(before ?? await this.#parentOf(after), after, options);
-    } catch (error) {
-      log("warn", `the index of '${this.#scope.tree.root}' is behind its HEAD: ${messageOf(error)}`);
-    }
-  }
-
   async #head(): Promise<string | null> {
     const { git, tree, options } = this.#scope;
-    return (await resolveCommits(git, tree, ["HEAD"], { ...options, signal: undefined }))[0];
-  }
-
-  async #parentOf(commit: string): Promise<string | null> {
-    const { git, tree, options } = this.#scope;
-    return (await resolveCommits(git, tree, [`${commit}^`], { ...options, signal: undefined }))[0];
+    return (await resolveCommits(git, tree, ["HEAD"], options))[0];
   }
 
   /** What the next commit would hold, against the one before it. */
   async #describe(): Promise<EntryOutcome> {
     const { git, tree } = this.#scope;
-    const head = this.#dryTree ?? await this.#head() ?? await this.#emptyTree();
     const next = (await git.exec(tree, ["write-tree"], this.#within)).stdout.trim();
-    const { stdout } = await git.exec(tree, ["diff-tree", "-r", ...NUMSTAT, head, next], this.#within);
+    const { stdout } = await git.exec(tree, ["diff-tree", "-r", ...NUMSTAT, this.#base, next], this.#within);
     const files = parseNumstat(stdout.split("\0"));
     if (files.length === 0) throw new EntryFailure("commit_failed", NOTHING);
-    this.#dryTree = next;
+    this.#base = next;
     const { added, removed } = sumLines(files);
     return {
       ok: true,

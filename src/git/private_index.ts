@@ -5,9 +5,7 @@
 import { join } from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
 import { lstatOrNull } from "../platform/jail.ts";
-import { log } from "../platform/log.ts";
 import { copyIndex } from "./index_copy.ts";
-import { emptyTree } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import type { GitOptions, GitRunner } from "./runner.ts";
 import { waitForIndex } from "./write_lock.ts";
@@ -42,52 +40,77 @@ export class PrivateIndex {
       if (stamp !== "") await copyIndex(indexOf(tree), file);
       return await work(new PrivateIndex(git, tree, file, stamp));
     } finally {
-      await Deno.remove(file).catch(() => {});
-      await Deno.remove(`${file}.lock`).catch(() => {});
+      for (const name of [file, `${file}.lock`, `${file}.saved`, `${file}.ready`]) {
+        await Deno.remove(name).catch(() => {});
+      }
     }
   }
 
   /**
-   * Sets the paths that differ between two commits in the user's index, and leaves everything else in it.
+   * Brings the user's index to what the copy holds. The copy takes its place when it holds all that is staged
+   * (`whole`) and nobody has touched the index meanwhile; else only the paths are set in which the copy differs
+   * from `base`, the tree or commit that it was made from.
    *
-   * @param from The commit that the index was made for; null for none.
    * @throws {ToolError} `repo_locked` when another git keeps the index locked.
    */
-  async update(from: string | null, to: string, options: GitOptions): Promise<void> {
+  async publish(base: string, whole: boolean, options: GitOptions): Promise<void> {
     await waitForIndex(this.#tree, options.signal);
-    const args = ["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", from ?? emptyTree(to), to];
-    const stdin = cacheInfo((await this.#git.exec(this.#tree, args, options)).stdout);
+    if (whole && await this.#replaceBy(this.file)) return;
+    const args = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base, "--"];
+    const within = { ...options, env: { ...options.env, ...this.env } };
+    const stdin = cacheInfo((await this.#git.exec(this.#tree, args, within)).stdout);
     if (stdin === "") return;
     const write = { ...options, write: true, stdin };
     await this.#git.exec(this.#tree, ["update-index", "-z", "--index-info"], write);
     this.#stamp = await stampOf(indexOf(this.#tree));
   }
 
+  /** Remembers the user's index, for {@linkcode restore}. */
+  async save(): Promise<void> {
+    await Deno.remove(this.#saved).catch(() => {});
+    this.#stamp = await stampOf(indexOf(this.#tree));
+    if (this.#stamp !== "") await copyIndex(indexOf(this.#tree), this.#saved);
+  }
+
+  /** Puts the remembered index back, byte for byte, unless somebody else has changed it since. */
+  async restore(): Promise<void> {
+    await waitForIndex(this.#tree);
+    if (await lstatOrNull(this.#saved) !== null) await this.#replaceBy(this.#saved);
+    else if (await stampOf(indexOf(this.#tree)) === this.#stamp) {
+      await Deno.remove(indexOf(this.#tree)).catch(() => {});
+    }
+  }
+
+  get #saved(): string {
+    return `${this.file}.saved`;
+  }
+
   /**
-   * Puts the copy in place of the index, through git's own lock file.
+   * Puts a copy of a file in place of the index, through git's own lock file.
    *
-   * @returns False when somebody holds that lock or has changed the index since it was copied.
+   * @returns False when somebody holds that lock or has changed the index since this class last saw it.
    */
-  async replace(): Promise<boolean> {
+  async #replaceBy(file: string): Promise<boolean> {
     const index = indexOf(this.#tree);
     const lock = `${index}.lock`;
+    const ready = `${this.file}.ready`;
+    await copyIndex(file, ready);
     try {
-      (await Deno.open(lock, { write: true, createNew: true })).close();
+      // A link is made at once or not at all: nobody finds half a lock, and a kill leaves none for long.
+      await Deno.link(ready, lock);
     } catch (error) {
+      await Deno.remove(ready).catch(() => {});
       if (error instanceof Deno.errors.AlreadyExists) return false;
       throw new ToolError("repo_not_writable", `'${lock}' cannot be made: ${messageOf(error)}`);
     }
     let held = true;
     try {
+      await Deno.remove(ready);
       if (await stampOf(index) !== this.#stamp) return false;
-      await copyIndex(this.file, lock);
       await Deno.rename(lock, index);
       held = false;
       this.#stamp = await stampOf(index);
       return true;
-    } catch (error) {
-      log("warn", `the index of '${this.#tree.root}' could not be replaced: ${messageOf(error)}`);
-      return false;
     } finally {
       if (held) await Deno.remove(lock).catch(() => {});
     }
@@ -103,7 +126,7 @@ async function stampOf(file: string): Promise<string> {
   return info ? `${info.ino}:${info.size}:${info.mtime?.getTime()}:${info.ctime?.getTime()}` : "";
 }
 
-/** Records of `diff-tree --raw -z` as `update-index --index-info` takes them. */
+/** Records of `diff-index --raw -z` as `update-index --index-info` takes them. */
 function cacheInfo(raw: string): string {
   const fields = raw.split("\0");
   let text = "";

@@ -266,6 +266,47 @@ async function liveThrough(server: Server, repo: Repo): Promise<void> {
   );
   await server.payload("get_sessions");
   await server.payload("remove_session", { sessionId: "second", force: true });
+  await workWithGit(server, repo);
+}
+
+/** Drives every tool of the git family; what fails on the way may fail, as long as nothing runs. */
+async function workWithGit(server: Server, repo: Repo): Promise<void> {
+  const bare = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false"];
+  const quiet = (...args: string[]) => repo.try(...bare, "-c", "core.alternateRefsCommand=", ...args);
+  for (const branch of ["topic", "picked"]) {
+    quiet("branch", branch);
+    quiet("worktree", "add", "--quiet", "--detach", join(repo.dir, "..", branch), branch);
+    const tree = repo.at(join(repo.dir, "..", branch));
+    tree.write(`${branch}.txt`, "x\n");
+    tree.try(...bare, "add", "--all");
+    tree.try(...bare, "commit", "--quiet", "-m", branch);
+    quiet("update-ref", `refs/heads/${branch}`, tree.try(...bare, "rev-parse", "HEAD").out.trim());
+  }
+  repo.write("b.txt", "b\n");
+  repo.write("a.txt", "changed again\n");
+  await callGitTools(server);
+}
+
+async function callGitTools(server: Server): Promise<void> {
+  const calls: [string, Record<string, unknown>][] = [
+    ["git_status", {}],
+    ["git_inventory", { nestedRoots: ["."] }],
+    ["git_parity", { pairs: [{ left: ".", right: "." }] }],
+    ["list_presets", {}],
+    ["git_log", { grep: "x", author: "y" }],
+    ["git_diff_summary", {}],
+    ["git_diff_summary", { range: "HEAD" }],
+    ["batch_commit", { commits: [{ message: "dry", files: ["a.txt"] }], dryRun: true }],
+    ["batch_commit", {
+      commits: [{ message: "b", files: ["b.txt", { path: "a.txt", lines: { from: 1, to: 9 } }] }],
+      push: "after",
+    }],
+    ["git_merge", { sources: ["topic"], dryRun: true }],
+    ["git_merge", { sources: ["topic"], deleteMergedBranches: true }],
+    ["git_cherry_pick", { sources: ["picked"] }],
+    ["git_merge", { sources: ["picked"], strategy: "merge" }],
+  ];
+  for (const [tool, args] of calls) await server.call(tool, args);
 }
 
 for (const attack of ATTACKS) {
@@ -276,7 +317,9 @@ for (const attack of ATTACKS) {
       await attack.plant(repo, marker, dir);
       // Planting may run git, and git the marker: that is not the server's doing.
       await Deno.remove(trace).catch(() => {});
-      await withServer({ cwd: repo.dir, flags: ["-db", dir, "-log-level", "silent"] }, async (server) => {
+      // Hooks of commit and push run unless the operator says no; nothing else ever does.
+      const flags = ["-db", dir, "-log-level", "silent", "--no-hooks"];
+      await withServer({ cwd: repo.dir, flags }, async (server) => {
         if (!attack.refused) await liveThrough(server, repo);
         else {
           for (
@@ -290,6 +333,19 @@ for (const attack of ATTACKS) {
             assert.match(text, /\(unsafe_repo_config\)$/);
             assert.doesNotMatch(text, /SECRET/);
           }
+          for (
+            const [tool, args] of [
+              ["git_diff_summary", {}],
+              ["batch_commit", { commits: [{ message: "m", files: ["a.txt"] }] }],
+              ["git_merge", { sources: ["main"] }],
+              ["git_cherry_pick", { sources: ["main"] }],
+            ] as const
+          ) {
+            const { error, keys } = JSON.parse(await server.refusal(tool, args));
+            assert.equal(error, "unsafe_repo_config");
+            assert.match(String(keys), attack.refused);
+          }
+          await callGitTools(server);
         }
       });
       assert.equal(await ran(trace), "");
@@ -354,6 +410,30 @@ Deno.test("a submodule's own config runs nothing", () =>
           /filter\.evil\.clean/,
         );
       }
+    });
+    assert.equal(await ran(trace), "");
+  }));
+
+Deno.test("git_status and git_inventory look into no submodule or nested repository that would run something", () =>
+  withTemp(async (dir) => {
+    const { marker, trace } = makeMarker(dir);
+    const library = makeRepo(join(dir, "library"), {
+      "f.txt": "0123456789\n",
+      ".gitattributes": "* filter=evil\n",
+    });
+    const repo = makeRepo(join(dir, "repo"));
+    repo.git("submodule", "--quiet", "add", library.dir, "lib");
+    repo.commit("With a submodule");
+    const inner = repo.at(join(repo.dir, "lib"));
+    inner.git("config", "filter.evil.clean", marker);
+    inner.git("config", "core.fsmonitor", marker);
+    inner.write("f.txt", "9876543210\n");
+    await withServer({ cwd: repo.dir, flags: ["-db", dir] }, async (server) => {
+      const { groups } = await server.payload("git_status");
+      assert.match(groups[0].repos[1].statusText, /filter\.evil\.clean/);
+      const { inventories } = await server.payload("git_inventory", { nestedRoots: ["lib"] });
+      assert.match(inventories[0].entries[0].skipReason, /filter\.evil\.clean/);
+      await server.payload("git_diff_summary");
     });
     assert.equal(await ran(trace), "");
   }));
