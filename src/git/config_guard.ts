@@ -68,6 +68,12 @@ const RULES: readonly Rule[] = [
   { key: /^core\.worktree$/, harmless: (value, place) => path.resolve(place.gitDir, value) === place.root },
   { key: /^include\.path$/, harmless: staysInside },
   { key: /^includeif\..*\.path$/s, harmless: staysInside },
+  // Files of ours that are read or, for cookies, written with what a server sends.
+  { key: /^http\.(.*\.)?(cookiefile|savecookies)$/s, harmless: empty },
+  {
+    key: /^mailmap\.file$/,
+    harmless: (value, place) => isWithin(place.root, path.resolve(place.root, value)),
+  },
   { key: /^trailer\..*\.(command|cmd)$/s },
 ];
 

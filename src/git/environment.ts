@@ -34,7 +34,7 @@ const HANDED_ON = new Set([
   ...["ProgramData", "ProgramFiles", "ProgramFiles(x86)", "COMSPEC", "PATHEXT", "TEMP", "TMP"],
 ].map(folded));
 
-/** No prompt, no editor, no pager, English words, and no transport but https and ssh. */
+/** No prompt, no editor, no pager, English words, no transport. */
 const FIXED: Readonly<Record<string, string>> = {
   LANG: "C.UTF-8",
   LC_ALL: "C.UTF-8",
@@ -50,7 +50,9 @@ const FIXED: Readonly<Record<string, string>> = {
   GIT_MERGE_AUTOEDIT: "no",
   // Paths from callers name themselves, not patterns.
   GIT_LITERAL_PATHSPECS: "1",
-  GIT_ALLOW_PROTOCOL: "https:ssh",
+  // A read of a partial clone would fetch what is missing; who may talk to a remote says so.
+  GIT_ALLOW_PROTOCOL: "none",
+  GIT_NO_LAZY_FETCH: "1",
   GIT_PROGRESS_DELAY: "1",
 };
 
@@ -71,6 +73,7 @@ export const HARDENED: readonly string[] = [
     "core.gitProxy=",
     "core.alternateRefsCommand=",
     "core.quotePath=false",
+    "diff.orderFile=/dev/null",
     "log.showSignature=false",
     "submodule.recurse=false",
     "safe.bareRepository=explicit",

@@ -59,8 +59,16 @@ export async function pushUpstream(
       ...["push", "--quiet", "--no-follow-tags", "--recurse-submodules=no", "--", remote],
       `refs/heads/${branch}:${remoteRef}`,
     ];
+    // Set last, it holds against what the network option allows.
     const env = { ...options.env, ...(file ? { GIT_ALLOW_PROTOCOL: "https:ssh:file" } : {}) };
-    await git.exec(tree, args, { ...options, env, write: true, hooks: policy.hooks });
+    await git.exec(tree, args, {
+      ...options,
+      env,
+      write: true,
+      network: true,
+      programs: true,
+      hooks: policy.hooks,
+    });
     return { ok: true, branch, upstream };
   } catch (error) {
     if (error instanceof ToolError && error.code === "cancelled") throw error;

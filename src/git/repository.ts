@@ -3,7 +3,7 @@
  */
 import * as path from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
-import { isWithin, lstatOrNull } from "../platform/jail.ts";
+import { isSymlink, isWithin, lstatOrNull } from "../platform/jail.ts";
 import {
   type ConfigEntry,
   hasForeignHooks,
@@ -11,6 +11,15 @@ import {
   parseConfigList,
   unsafeKeys,
 } from "./config_guard.ts";
+import {
+  alternatesOf,
+  isBare,
+  isForeignLink,
+  leadsOut,
+  LINKABLE,
+  linkedGitDir,
+  linksIn,
+} from "./repository_layout.ts";
 import type { GitPlace, GitRunner } from "./runner.ts";
 
 /** A repository, or one of its worktrees, that was found safe to work on. */
@@ -51,16 +60,17 @@ export class Repositories {
    * @throws {ToolError} `not_a_git_repository`, `unsafe_repo_config`, `unsafe_repo_owner`, and what git throws.
    */
   async open(directory: string, signal?: AbortSignal): Promise<Repository> {
-    const known = this.#checked.get(directory);
+    const real = await realDirectory(directory);
+    const known = this.#checked.get(real);
     if (known && String(known.stamp) === String(await stampOf(known.files))) return known.repository;
-    const repository = await this.#discover(directory, signal);
-    const own = ownFiles(repository);
+    const repository = await this.#discover(real, signal);
+    const own = ownFiles(repository, real);
     // Taken before they are read: a change in between is noticed at the next call.
     const stamp = await stampOf(own);
     const { files: included, foreignHooks } = await this.#judge(repository, signal);
     repository.foreignHooks = foreignHooks;
     const files = [...own, ...included];
-    this.#checked.set(directory, { repository, stamp: [...stamp, ...await stampOf(included)], files });
+    this.#checked.set(real, { repository, stamp: [...stamp, ...await stampOf(included)], files });
     return repository;
   }
 
@@ -87,28 +97,20 @@ export class Repositories {
     };
   }
 
-  async #discover(directory: string, signal?: AbortSignal): Promise<Repository> {
-    let real: string;
-    try {
-      real = await Deno.realPath(directory);
-    } catch (cause) {
-      const why = cause instanceof Deno.errors.NotFound
-        ? "does not exist"
-        : `cannot be read: ${messageOf(cause)}`;
-      throw new ToolError("not_a_git_repository", `directory '${directory}' ${why}`, { cause });
-    }
+  async #discover(real: string, signal?: AbortSignal): Promise<Repository> {
     const place: GitPlace = await isBare(real) ? { root: real, gitDir: real } : { root: real };
     const bare = (await this.#ask(place, "--is-bare-repository", signal)) === "true";
     const ownDir = await this.#path(place, "--absolute-git-dir", signal);
     const commonDir = await this.#path(place, "--git-common-dir", signal);
     const root = bare ? commonDir : await this.#path(place, "--show-toplevel", signal);
-    if (!isWithin(root, real) && !isWithin(commonDir, real)) {
+    // In the working tree; in the git directory of one; or above a bare one that a `.git` file points to.
+    const inside = isWithin(root, real) || (bare && isWithin(real, commonDir)) ||
+      (isWithin(commonDir, real) && path.dirname(commonDir) === root);
+    if (!inside) {
       throw new ToolError(
         "unsafe_repo_config",
         `the repository at '${real}' says its files are in '${root}' (core.worktree or .git)`,
-        {
-          details: { keys: ["core.worktree"] },
-        },
+        { details: { keys: ["core.worktree"] } },
       );
     }
     return {
@@ -143,6 +145,7 @@ export class Repositories {
       const keys = unsafeKeys(own, { ...repository, gitDir: repository.ownDir });
       if (await leadsOut(repository)) keys.push("objects/info/alternates");
       if (await isForeignLink(repository, own)) keys.push(".git (gitdir)");
+      for (const name of await linksIn(repository)) keys.push(`.git/${name} (link)`);
       if (keys.length > 0) {
         throw new ToolError(
           "unsafe_repo_config",
@@ -183,6 +186,7 @@ export class Repositories {
 
 function stampOf(files: readonly string[]): Promise<string[]> {
   return Promise.all(files.map(async (file) => {
+    if (file.endsWith(LINK_MARK)) return String(await isSymlink(file.slice(0, -LINK_MARK.length)));
     const info = await lstatOrNull(file);
     // A directory's times change with every commit; only its being another one matters.
     if (info?.isDirectory) return String(info.ino);
@@ -190,71 +194,37 @@ function stampOf(files: readonly string[]): Promise<string[]> {
   }));
 }
 
-function ownFiles({ root, ownDir, commonDir }: Repository): string[] {
-  const configs = ["config", "config.worktree"].flatMap((
-    name,
-  ) => [path.join(commonDir, name), path.join(ownDir, name)]);
-  return [...new Set([...configs, alternatesOf(commonDir), path.join(root, ".git")])];
-}
-
-function alternatesOf(commonDir: string): string {
-  return path.join(commonDir, "objects", "info", "alternates");
-}
-
-/** The admin directory of a linked worktree when it and the worktree name each other; else null. */
-async function linkedGitDir(main: Repository, directory: string): Promise<string | null> {
-  const link = path.join(directory, ".git");
-  if (!(await lstatOrNull(link))?.isFile) return null;
-  const target = /^gitdir: (.+?)\r?\n?$/s.exec(await Deno.readTextFile(link).catch(() => ""))?.[1];
-  if (target === undefined) return null;
-  const ownDir = await Deno.realPath(path.resolve(directory, target)).catch(() => "");
-  if (path.dirname(ownDir) !== path.join(main.commonDir, "worktrees")) return null;
-  const back = await Deno.readTextFile(path.join(ownDir, "gitdir")).catch(() => "");
-  const claimed = path.resolve(ownDir, back.replace(/\r?\n$/, ""));
-  const real = await Deno.realPath(link).catch(() => null);
-  return await Deno.realPath(claimed).catch(() => claimed) === real ? ownDir : null;
-}
-
-/** The admin directory of the worktree registered at `worktree`, also when the worktree itself is gone. */
-export async function adminDirectory(main: Repository, worktree: string): Promise<string | null> {
-  const all = path.join(main.commonDir, "worktrees");
-  for (const { name } of await Array.fromAsync(Deno.readDir(all)).catch(() => [])) {
-    const back = await Deno.readTextFile(path.join(all, name, "gitdir")).catch(() => "");
-    const claimed = path.resolve(all, name, back.replace(/\r?\n$/, ""));
-    if (claimed === path.join(worktree, ".git")) return path.join(all, name);
+/** What the verdict on a repository rests on, and what would make git find another one from `from`. */
+function ownFiles({ root, ownDir, commonDir }: Repository, from: string): string[] {
+  const both = [commonDir, ownDir];
+  const between: string[] = [];
+  for (let place = from; isWithin(root, place); place = path.dirname(place)) {
+    between.push(path.join(place, ".git"));
+    if (place === path.dirname(place)) break;
   }
-  return null;
+  return [
+    ...new Set([
+      ...["config", "config.worktree", "commondir", "gitdir"].flatMap((name) =>
+        both.map((place) => path.join(place, name))
+      ),
+      ...LINKABLE.flatMap((name) => both.map((place) => `${path.join(place, name)}${LINK_MARK}`)),
+      alternatesOf(commonDir),
+      path.join(root, ".git"),
+      ...between,
+    ]),
+  ];
 }
 
-/** Whether a directory is itself a git directory (bare repository), judged by its layout. */
-async function isBare(directory: string): Promise<boolean> {
-  const parts = await Promise.all(
-    ["HEAD", "objects", "refs"].map((name) => lstatOrNull(path.join(directory, name))),
-  );
-  return parts.every((part) => part !== null) && (await lstatOrNull(path.join(directory, ".git"))) === null;
-}
+/** Behind a path: only whether it is a link matters, because its content changes with every commit. */
+const LINK_MARK = "\0link";
 
-/** Whether the object store borrows from a place outside the repository's own directory. */
-async function leadsOut(repository: Repository): Promise<boolean> {
-  const alternates = alternatesOf(repository.commonDir);
-  if (!(await lstatOrNull(alternates))) return false;
-  const objects = path.join(repository.commonDir, "objects");
-  const lines = (await Deno.readTextFile(alternates)).split("\n").filter((line) =>
-    line !== "" && line[0] !== "#"
-  );
-  const within = path.dirname(repository.commonDir);
-  return lines.some((line) => !isWithin(within, path.resolve(objects, line)));
-}
-
-/**
- * Whether `.git` is a file that claims a git directory which does not claim this place back: a linked
- * worktree is named in its admin directory's `gitdir` file, a submodule in its git directory's core.worktree.
- */
-async function isForeignLink(repository: Repository, own: readonly ConfigEntry[]): Promise<boolean> {
-  if (repository.bare || !(await lstatOrNull(path.join(repository.root, ".git")))?.isFile) return false;
-  if (repository.ownDir !== repository.commonDir) {
-    return await linkedGitDir(repository, repository.root) === null;
+async function realDirectory(directory: string): Promise<string> {
+  try {
+    return await Deno.realPath(directory);
+  } catch (cause) {
+    const why = cause instanceof Deno.errors.NotFound
+      ? "does not exist"
+      : `cannot be read: ${messageOf(cause)}`;
+    throw new ToolError("not_a_git_repository", `directory '${directory}' ${why}`, { cause });
   }
-  const claims = own.filter((entry) => entry.key === "core.worktree");
-  return !claims.some((entry) => path.resolve(repository.ownDir, entry.value ?? "") === repository.root);
 }

@@ -27,6 +27,10 @@ export interface GitOptions {
   oneOfMany?: boolean;
   /** Let the repository's hooks run; off unless the contract of a tool says so. */
   hooks?: boolean;
+  /** Git may start programs that have to end with it: hooks, ssh, filters of a whole checkout. */
+  programs?: boolean;
+  /** The command may talk to a remote; no other does, not even for missing objects. */
+  network?: boolean;
   stdin?: string | Uint8Array;
   /** Exit codes that are answers, not failures; 0 always is one. */
   okCodes?: readonly number[];
@@ -133,12 +137,14 @@ export class GitRunner {
           ...this.#env,
           ...(place.ceiling === undefined ? {} : { GIT_CEILING_DIRECTORIES: place.ceiling }),
           ...(options.write ? {} : { GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1" }),
+          ...(options.network ? { GIT_ALLOW_PROTOCOL: "https:ssh", GIT_NO_LAZY_FETCH: "0" } : {}),
           ...options.env,
         },
         stdin: options.stdin,
         timeoutMs: options.timeoutMs ?? (options.write ? WRITE_TIMEOUT_MS : READ_TIMEOUT_MS),
         maxStdout: options.maxStdout ?? MAX_STDOUT,
         stopAtCap: !options.write,
+        group: options.programs,
         signal: options.signal,
         onStderr: options.onStderr,
       });

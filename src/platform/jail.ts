@@ -25,7 +25,10 @@ export async function resolveInRoot(root: string, relative: string): Promise<str
   if (relative === "" || CONTROL.test(relative)) throw escapes(root, relative);
   const wanted = path.resolve(root, relative);
   const realRoot = await Deno.realPath(root);
-  if (!isWithin(root, wanted) && !isWithin(realRoot, wanted)) throw escapes(root, relative);
+  // An absolute path may name the root through a link; where it really leads is looked at below.
+  if (!path.isAbsolute(relative) && !isWithin(root, wanted) && !isWithin(realRoot, wanted)) {
+    throw escapes(root, relative);
+  }
   return await realPathWithin(realRoot, wanted, relative);
 }
 
@@ -39,8 +42,8 @@ async function realPathWithin(root: string, wanted: string, relative: string): P
       if (!isWithin(root, real)) throw escapes(root, relative);
       return real;
     } catch (error) {
-      if (error instanceof Deno.errors.FilesystemLoop) throw escapes(root, relative);
-      if (!isMissing(error)) throw error;
+      // Loops, names that are too long, directories that may not be read: it cannot be told where they lead.
+      if (error instanceof ToolError || !isMissing(error)) throw escapes(root, relative);
       // A dangling link exists although what it names does not: following it would write elsewhere.
       if (await isSymlink(ancestor)) throw escapes(root, relative);
       rest.unshift(path.basename(ancestor));
@@ -97,8 +100,8 @@ export async function realPathOf(file: string): Promise<string> {
   for (let ancestor = path.resolve(file);; ancestor = path.dirname(ancestor)) {
     try {
       return path.join(await Deno.realPath(ancestor), ...rest);
-    } catch (error) {
-      if (!isMissing(error) && !(error instanceof Deno.errors.FilesystemLoop)) throw error;
+    } catch {
+      // Missing, or one that the system cannot resolve: its name is all there is to go by.
       if (ancestor === path.dirname(ancestor)) return path.resolve(file);
       rest.unshift(path.basename(ancestor));
     }
@@ -133,4 +136,11 @@ function escapes(root: string, relative: string): ToolError {
 /** Whether a path leaves its root when read as text; links are not looked at. */
 export function leadsOutside(root: string, relative: string): boolean {
   return relative.includes("\0") || !isWithin(root, path.resolve(root, relative));
+}
+
+/** A path relative to the root, also when it is given absolutely through a link to the root. */
+export async function relativeTo(root: string, file: string): Promise<string> {
+  if (!path.isAbsolute(file) || isWithin(root, file)) return file;
+  const real = path.join(await realPathOf(path.dirname(file)), path.basename(file));
+  return isWithin(root, real) ? path.relative(root, real) || "." : file;
 }

@@ -2,8 +2,9 @@
  * The only door through which a child process is started.
  *
  * Rules kept here for every child: argv only, an absolute program, a cleared environment, standard input
- * closed unless given, output caps, a time limit, and the whole process tree ended on timeout, cancel or
- * exit. Children lead a process group of their own on Unix, which is what makes the last one possible.
+ * closed unless given, output caps, a time limit, and an end on timeout, cancel or exit. A child that may start
+ * programs of its own leads a process group, so that all of them end with it. The others do not: making a
+ * group costs a fork of this whole process, several times what a quick git takes.
  */
 import { ToolError } from "../errors.ts";
 
@@ -18,6 +19,8 @@ export interface RunOptions {
   /** Standard input; without it the child reads end of file at once. */
   stdin?: string | Uint8Array;
   timeoutMs: number;
+  /** The child may start programs that have to end with it. */
+  group?: boolean;
   /** Bytes of standard output kept. What goes beyond ends the child when `stopAtCap`, else is dropped. */
   maxStdout: number;
   stopAtCap?: boolean;
@@ -38,13 +41,16 @@ export interface RunResult {
 }
 
 const MAX_STDERR = 64 * 1024;
+/** How long the pipes of a child that has ended are read on when a program of its holds them open. */
+const PIPE_GRACE_MS = 1_000;
 /** How long a child has between the polite signal and the final one, milliseconds. */
 const GRACE_MS = 500;
 /** The same when the server itself is going down and its client waits. */
 const LAST_GRACE_MS = 200;
 const UNIX = Deno.build.os !== "windows";
 
-const live = new Set<Deno.ChildProcess>();
+/** Running children, and whether each leads a group. */
+const live = new Map<Deno.ChildProcess, boolean>();
 let goingDown = false;
 
 /**
@@ -55,6 +61,7 @@ let goingDown = false;
  */
 export async function run(options: RunOptions): Promise<RunResult> {
   if (options.signal?.aborted || goingDown) throw cancelled();
+  const group = options.group ?? false;
   const child = new Deno.Command(options.file, {
     args: [...options.args],
     cwd: options.cwd,
@@ -63,13 +70,13 @@ export async function run(options: RunOptions): Promise<RunResult> {
     stdin: options.stdin === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
-    detached: UNIX,
+    detached: UNIX && group,
   }).spawn();
-  live.add(child);
+  live.set(child, group);
 
   let stopping: Promise<void> | undefined;
   let timedOut = false;
-  const stop = () => void (stopping ??= endTree(child, GRACE_MS));
+  const stop = () => void (stopping ??= endTree(child, group, GRACE_MS));
   const timer = setTimeout(() => {
     timedOut = true;
     stop();
@@ -77,9 +84,11 @@ export async function run(options: RunOptions): Promise<RunResult> {
   options.signal?.addEventListener("abort", stop, { once: true });
 
   try {
+    // A program left behind may hold the pipes open for ever: what it says later is of no interest.
+    const over = child.status.then(() => pause(PIPE_GRACE_MS));
     const [out, err, status] = await Promise.all([
-      collect(child.stdout, options.maxStdout, options.stopAtCap ? stop : undefined),
-      collect(child.stderr, MAX_STDERR, undefined, options.onStderr),
+      collect(child.stdout, over, options.maxStdout, options.stopAtCap ? stop : undefined),
+      collect(child.stderr, over, MAX_STDERR, undefined, options.onStderr),
       child.status,
       options.stdin === undefined ? undefined : feed(child.stdin, options.stdin),
     ]);
@@ -114,7 +123,7 @@ export function start(options: StartOptions): Deno.ChildProcess {
     stderr: "inherit",
     detached: UNIX,
   }).spawn();
-  live.add(child);
+  live.set(child, true);
   child.status.finally(() => live.delete(child));
   return child;
 }
@@ -122,23 +131,23 @@ export function start(options: StartOptions): Deno.ChildProcess {
 /** Ends every child that is still running, with its descendants, and lets none start after it: the end. */
 export async function endAllChildren(): Promise<void> {
   goingDown = true;
-  await Promise.all([...live].map((child) => endTree(child, LAST_GRACE_MS)));
+  await Promise.all([...live].map(([child, group]) => endTree(child, group, LAST_GRACE_MS)));
 }
 
-/** Asks a child's process group to end, then makes it. */
-async function endTree(child: Deno.ChildProcess, graceMs: number): Promise<void> {
-  signalTree(child, "SIGTERM");
+/** Asks a child, with its process group if it leads one, to end, then makes it. */
+async function endTree(child: Deno.ChildProcess, group: boolean, graceMs: number): Promise<void> {
+  signalTree(child, group, "SIGTERM");
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, graceMs);
   await Promise.race([child.status, late]);
   clearTimeout(timer);
   // The group may outlive its leader, so the final signal goes out in any case.
-  signalTree(child, "SIGKILL");
+  signalTree(child, group, "SIGKILL");
 }
 
-function signalTree(child: Deno.ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+function signalTree(child: Deno.ChildProcess, group: boolean, signal: "SIGTERM" | "SIGKILL"): void {
   try {
-    if (UNIX) {
+    if (UNIX && group) {
       Deno.kill(-child.pid, signal);
       return;
     }
@@ -165,6 +174,7 @@ function runHelper(file: string, args: string[]): boolean {
 
 async function collect(
   stream: ReadableStream<Uint8Array>,
+  over: Promise<void>,
   cap: number,
   onCap?: () => void,
   onText?: (text: string) => void,
@@ -173,7 +183,11 @@ async function collect(
   let size = 0;
   let cut = false;
   const decoder = onText && new TextDecoder();
-  for await (const chunk of stream) {
+  const reader = stream.getReader();
+  let open = true;
+  over.then(() => open ? reader.cancel() : undefined).catch(() => {});
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const chunk = piece.value;
     onText?.(decoder!.decode(chunk, { stream: true }));
     const room = cap - size;
     if (chunk.length > room) {
@@ -185,6 +199,7 @@ async function collect(
     chunks.push(kept);
     size += kept.length;
   }
+  open = false;
   return { bytes: join(chunks, size), cut };
 }
 
@@ -205,6 +220,13 @@ async function feed(stdin: WritableStream<Uint8Array>, data: string | Uint8Array
     await writer.write(typeof data === "string" ? new TextEncoder().encode(data) : data);
     await writer.close();
   } catch { /* the child closed its end first: its exit code tells why */ }
+}
+
+/** A pause that does not keep the process alive. */
+function pause(milliseconds: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  Deno.unrefTimer(setTimeout(resolve, milliseconds));
+  return promise;
 }
 
 function cancelled(): ToolError {

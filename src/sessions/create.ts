@@ -136,6 +136,9 @@ async function makeAside(
   const args = ["worktree", "add", "--no-track", "-b", session.branch, aside, session.start];
   await scope.git.exec(scope.main, ["-c", "checkout.workers=0", ...args], {
     write: true,
+    // A partial clone fetches what it lacks, and large files come by a program of their own.
+    network: true,
+    programs: true,
     signal,
     onStderr: onProgress && ((text) => {
       const counts = [...text.matchAll(/Updating files:\s+\d+% \((\d+)\/(\d+)\)/g)].at(-1);

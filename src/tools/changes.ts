@@ -39,7 +39,13 @@ export const CLEANUP_FIELDS = {
 /** The surroundings of a change to the branches of a repository. */
 export function changeScope({ app, workspace, signal }: ToolContext, tree: Repository): ChangeScope {
   const { git, repositories } = app;
-  return { git, repositories, tree, mayTouch: (place) => workspace.mayTouch(place), options: { signal } };
+  return {
+    git,
+    repositories,
+    tree,
+    mayTouch: (place) => workspace.mayTouch(place),
+    options: { signal, network: true },
+  };
 }
 
 /** Which clean-up was asked for. */

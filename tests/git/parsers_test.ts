@@ -128,6 +128,7 @@ Deno.test("gitEnvironment() hands on what it names and nothing else", () => {
     "GIT_EDITOR",
     "GIT_LITERAL_PATHSPECS",
     "GIT_MERGE_AUTOEDIT",
+    "GIT_NO_LAZY_FETCH",
     "GIT_PAGER",
     "GIT_PROGRESS_DELAY",
     "GIT_SEQUENCE_EDITOR",

@@ -47,7 +47,9 @@ Deno.test("git that hangs is stopped with its children after the time limit", ()
     );
     const git = new GitRunner({ ...testEnv(), PATH: `${join(dir, "bin")}:/usr/bin:/bin` });
     const started = performance.now();
-    await assert.rejects(git.exec({ root: dir }, ["fetch"], { timeoutMs: 300 }), { code: "git_timeout" });
+    await assert.rejects(git.exec({ root: dir }, ["fetch"], { timeoutMs: 300, programs: true }), {
+      code: "git_timeout",
+    });
     assert.ok(performance.now() - started < 3_000);
     const grandchild = (await Deno.readTextFile(pid)).trim();
     const state = await Deno.readTextFile(`/proc/${grandchild}/stat`).catch(() => ") Z");
@@ -123,15 +125,17 @@ Deno.test("every git child carries the hardened chain and a closed input", () =>
         "GIT_OPTIONAL_LOCKS=0",
         "GIT_TERMINAL_PROMPT=0",
         "GIT_CEILING_DIRECTORIES=/up",
-        "GIT_ALLOW_PROTOCOL=https:ssh",
+        "GIT_ALLOW_PROTOCOL=none",
+        "GIT_NO_LAZY_FETCH=1",
         "/dev/null",
       ]
     ) {
       assert.ok(text.includes(`${part}\n`), part);
     }
     assert.doesNotMatch(text, /tok/);
-    await git.exec({ root: dir }, ["commit"], { write: true, hooks: true });
+    await git.exec({ root: dir }, ["push"], { write: true, hooks: true, network: true });
     const write = await Deno.readTextFile(seen);
+    assert.match(write, /^GIT_ALLOW_PROTOCOL=https:ssh$/m);
     assert.doesNotMatch(write, /hooksPath|OPTIONAL_LOCKS|CEILING/);
   }));
 

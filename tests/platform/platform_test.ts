@@ -162,6 +162,21 @@ Deno.test("run() feeds input, tells the exit code, and keeps its environment to 
   await assert.rejects(run({ ...base, file: "/no/such/program", args: [] }), Deno.errors.NotFound);
 });
 
+Deno.test("run() does not wait for a program that a child left behind with its pipes", async () => {
+  const started = performance.now();
+  const result = await run({
+    file: "/bin/sh",
+    args: ["-c", "sleep 20 & echo done"],
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin" },
+    timeoutMs: 15_000,
+    maxStdout: 100,
+    group: true,
+  });
+  assert.deepEqual([result.code, new TextDecoder().decode(result.stdout)], [0, "done\n"]);
+  assert.ok(performance.now() - started < 10_000);
+});
+
 Deno.test("run() does not wait for a child that closes its input early", async () => {
   const stdin = new Uint8Array(4 << 20);
   const result = await run({
