@@ -1,5 +1,6 @@
 /** The branch that a merge or a pick goes to, and everything that has to hold before it may be touched. */
 import { ToolError } from "../errors.ts";
+import { type BranchUse, branchUses, canonicalBranch } from "../git/branch_use.ts";
 import { refuseUnderWay } from "../git/operation.ts";
 import { checkCommitish, resolveCommits } from "../git/refs.ts";
 import type { Repository } from "../git/repository.ts";
@@ -16,9 +17,13 @@ export interface Destination {
   oid: string;
   /** The branch this working tree is on; null when detached or bare. */
   current: string | null;
+  /** Full object name of a detached HEAD, which nothing else may name. */
+  detachedAt: string | null;
   /** The working tree has changes; only a dry run goes on then. */
   dirty: boolean;
   worktrees: Worktree[];
+  /** Where branches are checked out or come back to, by short name. */
+  uses: Map<string, BranchUse>;
 }
 
 /** What {@linkcode openDestination} is asked for. */
@@ -47,32 +52,37 @@ export async function openDestination(
   const named = branch === undefined ? undefined : checkCommitish(branch).replace(/^refs\/heads\//, "");
   const status = tree.bare ? null : await readStatus(git, tree, options);
   const current = status?.branch ?? null;
-  const name = named ?? current ?? (tree.bare ? await bareHead(git, tree, options) : null);
-  if (name === null) {
+  const given = named ?? current ?? (tree.bare ? await bareHead(git, tree, options) : null);
+  if (given === null) {
     throw new ToolError(detached, `HEAD of '${tree.root}' is detached and no branch is named`);
   }
   const dirty = (status?.entries.length ?? 0) > 0;
+  if (!tree.bare) await refuseUnderWay(tree);
   if (!dryRun && !tree.bare) {
     await waitForIndex(tree, options.signal);
-    await refuseUnderWay(tree);
     if (dirty) throw dirtyTree(tree, status!.entries.map(({ path }) => path));
   }
-  const [oid] = await resolveCommits(git, tree, [`refs/heads/${name}`], options);
+  const name = given === current ? given : await canonicalBranch(git, tree, given, options);
+  const [oid] = /[~^]/.test(name) ? [null] : await resolveCommits(git, tree, [`refs/heads/${name}`], options);
   if (oid === null) {
-    throw new ToolError("destination_not_found", `'${name}' is not a local branch of '${tree.root}'`, {
-      details: { ref: name },
+    throw new ToolError("destination_not_found", `'${given}' is not a local branch of '${tree.root}'`, {
+      details: { ref: given },
     });
   }
   const worktrees = await listWorktrees(git, tree, options.signal);
-  const holder = worktrees.find((one) => one.branch === `refs/heads/${name}` && !one.bare);
-  if (holder && name !== current) {
-    const detail = `branch '${name}' is checked out at '${holder.path}'`;
+  const uses = await branchUses(tree, worktrees);
+  const use = uses.get(name);
+  if (use && name !== current) {
+    const detail = use.checkedOut
+      ? `branch '${name}' is checked out at '${use.place}'`
+      : `branch '${name}' is being rebased or bisected at '${use.place}'`;
     throw new ToolError("checkout_failed", detail, {
-      next: `Call again with workspaceRoot '${holder.path}'.`,
+      next: `Call again with workspaceRoot '${use.place}'.`,
       details: { ref: name, detail },
     });
   }
-  return { branch: name, oid, current, dirty, worktrees };
+  const detachedAt = status && current === null ? status.head : null;
+  return { branch: name, oid, current, detachedAt, dirty, worktrees, uses };
 }
 
 async function bareHead(git: GitRunner, tree: Repository, options: GitOptions): Promise<string | null> {

@@ -36,6 +36,7 @@ export class Landing {
   readonly #scope: ChangeScope;
   readonly #destination: Destination;
   readonly #moves: Move[] = [];
+  #detachedBackup: string | undefined;
 
   constructor(scope: ChangeScope, destination: Destination) {
     this.#scope = scope;
@@ -44,36 +45,37 @@ export class Landing {
 
   /** Full names of the refs that keep the old tips. */
   get backupRefs(): string[] {
-    return this.#moves.flatMap(({ backup }) => backup ?? []);
+    const kept = this.#moves.flatMap(({ backup }) => backup ?? []);
+    return this.#detachedBackup ? [...kept, this.#detachedBackup] : kept;
   }
 
-  /** The worktree that has a branch checked out; null when none has. */
+  /** The worktree that has a hold on a branch; null when none has. */
   worktreeOf(branch: string): string | null {
-    const { worktrees } = this.#destination;
-    return worktrees.find((one) => one.branch === `refs/heads/${branch}` && !one.bare)?.path ?? null;
+    return this.#destination.uses.get(branch)?.place ?? null;
   }
 
   /**
-   * Whether a branch that stands in some worktree may be moved there: nobody has changes in it, nothing is
-   * under way, and it lies where the server may write.
+   * Whether a branch may be moved where it stands: nobody has changes there, nothing is under way, and it lies
+   * where the server may write.
    */
   async mayMove(branch: string, tip: string): Promise<boolean> {
-    const place = this.worktreeOf(branch);
-    if (place === null) return true;
+    const use = this.#destination.uses.get(branch);
+    if (use === undefined) return true;
     const { git, tree, mayTouch, options } = this.#scope;
-    if (place !== tree.root && !mayTouch(place)) return false;
-    const there = await this.#open(place).catch(() => null);
+    if (!use.checkedOut || (use.place !== tree.root && !mayTouch(use.place))) return false;
+    const there = await this.#open(use.place).catch(() => null);
     if (there === null || await operationUnderWay(there) !== null) return false;
     const status = await readStatus(git, there, options);
     return status.entries.length === 0 && status.head === tip && status.branch === branch;
   }
 
   /**
-   * Keeps the old tip of a branch under a backup ref and moves the branch.
+   * Keeps the old tip of a branch under a backup ref and moves the branch, if it is still where it was.
    *
+   * @param forward The old tip is an ancestor of the new one.
    * @throws {ToolError} What git throws when files are in the way; the branch has not moved then.
    */
-  async move(branch: string, from: string, to: string, why: string): Promise<void> {
+  async move(branch: string, from: string, to: string, why: string, forward: boolean): Promise<void> {
     if (from === to) return;
     const move: Move = { branch, from, to };
     if (!this.#moves.some((other) => other.branch === branch)) {
@@ -86,7 +88,7 @@ export class Landing {
       );
     }
     try {
-      await this.#set(move, why);
+      await this.#set(move, why, forward);
       this.#moves.push(move);
     } catch (error) {
       await this.#dropBackup(move);
@@ -104,7 +106,7 @@ export class Landing {
     for (const move of this.#moves.splice(mark).reverse()) {
       const { branch, from, to } = move;
       try {
-        await this.#set({ branch, from: to, to: from }, "undo");
+        await this.#set({ branch, from: to, to: from }, "undo", false);
         await this.#dropBackup(move);
       } catch (error) {
         log("error", `branch '${branch}' could not be set back to ${from}: ${messageOf(error)}`);
@@ -119,13 +121,19 @@ export class Landing {
    */
   async finish(): Promise<void> {
     const { git, tree, options } = this.#scope;
-    const { branch, current } = this.#destination;
+    const { branch, current, detachedAt } = this.#destination;
     if (tree.bare || branch === current) return;
+    const within: GitOptions = { ...options, signal: undefined, write: true };
     try {
+      if (detachedAt !== null) {
+        this.#detachedBackup = `${backupPrefix("detached")}/tip`;
+        await createRefs(git, tree, new Map([[this.#detachedBackup, detachedAt]]), within);
+      }
       const args = ["checkout", "--quiet", "--no-guess", "--no-overwrite-ignore", branch, "--"];
-      await git.exec(tree, args, { ...options, write: true });
+      await git.exec(tree, args, within);
     } catch (error) {
       await this.undo();
+      if (this.#detachedBackup) await this.#dropRef(this.#detachedBackup, detachedAt!);
       const detail = messageOf(error);
       throw new ToolError("checkout_failed", `'${tree.root}' could not be put on '${branch}': ${detail}`, {
         details: { ref: branch, detail },
@@ -134,9 +142,9 @@ export class Landing {
     }
   }
 
-  async #set({ branch, from, to }: Move, why: string): Promise<void> {
+  async #set({ branch, from, to }: Move, why: string, forward: boolean): Promise<void> {
     const { git, tree, options } = this.#scope;
-    const place = this.worktreeOf(branch);
+    const use = this.#destination.uses.get(branch);
     // Past this point a cancelled call must not leave a half-moved working tree.
     const within: GitOptions = {
       ...options,
@@ -144,23 +152,41 @@ export class Landing {
       write: true,
       env: { ...options.env, GIT_REFLOG_ACTION: why },
     };
-    if (place === null) {
-      const args = ["update-ref", "-m", why, `refs/heads/${branch}`, to, from];
-      await git.exec(tree, args, within);
+    const moveRef = () =>
+      git.exec(tree, ["update-ref", "--no-deref", "-m", why, `refs/heads/${branch}`, to, from], within);
+    if (use === undefined) {
+      await moveRef();
       return;
     }
-    const there = place === tree.root ? tree : await this.#open(place);
-    // One step moves branch, index and files, or none of them.
-    const args = ["checkout", "--quiet", "--no-track", "--no-overwrite-ignore", "-B", branch, to, "--"];
-    await git.exec(there, args, within);
+    const there = await this.#open(use.place);
+    const status = await readStatus(git, there, { ...options, signal: undefined });
+    if (status.branch !== branch || status.head !== from) {
+      throw new ToolError("git_failed", `somebody else has moved '${use.place}' or its branch meanwhile`);
+    }
+    if (forward) {
+      await fastForward(git, there, to, within);
+      return;
+    }
+    // Index and files first: git refuses when anything is in the way, ignored files among it.
+    await git.exec(there, ["update-index", "-q", "--refresh"], { ...within, okCodes: [1] });
+    await git.exec(there, ["read-tree", "-m", "-u", from, to], within);
+    try {
+      await moveRef();
+    } catch (error) {
+      await git.exec(there, ["read-tree", "-m", "-u", to, from], within);
+      throw error;
+    }
   }
 
   async #dropBackup({ backup, from }: Move): Promise<void> {
-    if (backup === undefined) return;
+    if (backup !== undefined) await this.#dropRef(backup, from);
+  }
+
+  async #dropRef(ref: string, oid: string): Promise<void> {
     const { git, tree, options } = this.#scope;
-    const args = ["update-ref", "-d", backup, from];
+    const args = ["update-ref", "-d", ref, oid];
     await git.exec(tree, args, { ...options, signal: undefined, write: true }).catch((error) => {
-      log("warn", `backup ref '${backup}' was left: ${messageOf(error)}`);
+      log("warn", `backup ref '${ref}' was left: ${messageOf(error)}`);
     });
   }
 
@@ -168,5 +194,19 @@ export class Landing {
     const { repositories, tree, options } = this.#scope;
     if (path.resolve(place) === tree.root) return Promise.resolve(tree);
     return repositories.open(place, options.signal);
+  }
+}
+
+/** Git itself checks that HEAD has not moved; a refusal leaves no trace, not even in ORIG_HEAD. */
+async function fastForward(git: GitRunner, tree: Repository, to: string, options: GitOptions): Promise<void> {
+  const file = path.join(tree.ownDir, "ORIG_HEAD");
+  const before = await Deno.readTextFile(file).catch(() => null);
+  try {
+    const quiet = ["--quiet", "--no-stat", "--no-autostash", "--no-overwrite-ignore"];
+    await git.exec(tree, ["merge", "--ff-only", ...quiet, to], options);
+  } catch (error) {
+    if (before === null) await Deno.remove(file).catch(() => {});
+    else await Deno.writeTextFile(file, before).catch(() => {});
+    throw error;
   }
 }

@@ -3,12 +3,14 @@
  * first and lands only when it is whole; one that conflicts leaves everything as it was.
  */
 import { type ErrorCode, messageOf, ToolError } from "../errors.ts";
+import { canonicalBranch } from "../git/branch_use.ts";
 import { CommitWriter, readCommits } from "../git/commit_objects.ts";
 import { type Conflict, describeConflicts } from "../git/conflicts.ts";
 import { type Merger, type MergeResult, withMerger } from "../git/merge_tree.ts";
 import { inQuarantine } from "../git/quarantine.ts";
 import { checkCommitish, type NamedCommit, resolveBranches } from "../git/refs.ts";
 import { replay } from "../git/replay.ts";
+import { lstatOrNull } from "../platform/jail.ts";
 import { openDestination } from "./destination.ts";
 import { type ChangeScope, Landing } from "./landing.ts";
 
@@ -82,10 +84,16 @@ async function merging(scope: ChangeScope, request: MergeRequest): Promise<Merge
   return await withMerger(git, tree, options, async (merger) => {
     const run = new MergeRun(scope, request, landing, merger, destination.branch, destination.oid);
     const outcomes: SourceOutcome[] = [];
-    for (const source of request.sources) {
-      const outcome = await run.take(source);
-      outcomes.push(outcome);
-      if (!outcome.ok) break;
+    try {
+      for (const source of request.sources) {
+        const outcome = await run.take(source);
+        outcomes.push(outcome);
+        if (!outcome.ok) break;
+      }
+    } catch (error) {
+      // A call that ends without an answer leaves nothing behind.
+      await landing.undo();
+      throw error;
     }
     const ok = outcomes.every((outcome) => outcome.ok);
     if (ok && !dryRun) await landing.finish();
@@ -175,10 +183,11 @@ class MergeRun {
 
   async #resolve(source: string): Promise<NamedCommit & { oid: string }> {
     const { git, tree, options } = this.#scope;
-    const [{ oid, branch }] = await resolveBranches(git, tree, [source], options);
+    const [{ oid, branch: named }] = await resolveBranches(git, tree, [source], options);
     if (oid === null) {
       throw new SourceFailure({ error: "source_not_found", detail: `'${source}' names no commit` });
     }
+    const branch = named === null ? null : await canonicalBranch(git, tree, named, options);
     return { branch, oid: this.#moved.get(branch ?? "") ?? oid };
   }
 
@@ -214,7 +223,9 @@ class MergeRun {
     if (branch !== null && !await this.#landing.mayMove(branch, oid)) {
       if (!mustRebase) return null;
       const worktree = this.#landing.worktreeOf(branch)!;
-      const detail = `branch '${branch}' is checked out at '${worktree}', which is in use`;
+      const missing = await lstatOrNull(worktree) === null;
+      const detail = `branch '${branch}' is checked out at '${worktree}', ` +
+        (missing ? "which is gone: 'git worktree prune' forgets it" : "which is in use");
       throw new SourceFailure({ error: "source_checked_out", detail, worktree });
     }
     const args = ["rev-list", "--reverse", "--topo-order", "--parents", "--cherry-mark", "--right-only"];
@@ -274,9 +285,9 @@ class MergeRun {
     const why = `merge ${source}`;
     try {
       if (plan.rebased && branch !== null) {
-        await this.#landing.move(branch, oid, plan.rebased, `rebase ${source}`);
+        await this.#landing.move(branch, oid, plan.rebased, `rebase ${source}`, false);
       }
-      await this.#landing.move(this.#into, this.tip, plan.tip, why);
+      await this.#landing.move(this.#into, this.tip, plan.tip, why, true);
     } catch (error) {
       throw new SourceFailure({ error: "merge_failed", detail: messageOf(error) });
     }

@@ -103,7 +103,7 @@ async function picking(
   });
   if (done.conflict) return { ...stopped, conflict: done.conflict };
   if (!dryRun) {
-    await landing.move(destination.branch, destination.oid, done.tip, "cherry-pick").catch((error) => {
+    await landing.move(destination.branch, destination.oid, done.tip, "cherry-pick", true).catch((error) => {
       throw failed(error);
     });
     await landing.finish();

@@ -10,6 +10,8 @@ export interface CommitObject {
   parents: string[];
   author: Signature;
   message: string;
+  /** Author line, `encoding` line if any, and message, a character a byte: what a copy keeps as it is. */
+  kept: { author: string; encoding: string; message: string };
 }
 
 /** Who and when. */
@@ -51,12 +53,18 @@ export function parseCommit(oid: string, raw: string): CommitObject {
   const [, name = "", email = "", date = "0 +0000"] =
     /^(.*?) ?<(.*)> (\d+ [+-]\d+)$/.exec(values("author")[0]) ??
       [];
+  const message = cut < 0 ? "" : raw.slice(cut + 2);
   return {
     oid,
     tree: values("tree")[0],
     parents: values("parent"),
     author: { name: text(name), email: text(email), date: `@${date}` },
-    message: cut < 0 ? "" : text(raw.slice(cut + 2)),
+    message: text(message),
+    kept: {
+      author: values("author")[0] ?? "",
+      encoding: headers.find((line) => line.startsWith("encoding ")) ?? "",
+      message,
+    },
   };
 }
 
@@ -88,6 +96,7 @@ export class CommitWriter {
   #repository: Repository;
   #options: GitOptions;
   #sign: Promise<boolean> | undefined;
+  #committer: Promise<string> | undefined;
 
   constructor(git: GitRunner, repository: Repository, options: GitOptions) {
     this.#git = git;
@@ -114,6 +123,27 @@ export class CommitWriter {
     };
     const output = await this.#git.exec(this.#repository, args, { ...this.#options, env, stdin: message });
     return output.stdout.trim();
+  }
+
+  /** A copy of a commit on another tree and parent; whoever wrote it in whatever encoding stays as it is. */
+  async copy({ author, message, kept }: CommitObject, tree: string, parent: string): Promise<string> {
+    if (await (this.#sign ??= this.#wantsSignature())) {
+      return await this.write({ tree, parents: [parent], message, author });
+    }
+    const committer = await (this.#committer ??= this.#ident());
+    const lines = [
+      ...[`tree ${tree}`, `parent ${parent}`, `author ${kept.author}`, `committer ${committer}`],
+      ...(kept.encoding === "" ? [] : [kept.encoding]),
+    ];
+    const stdin = bytesOf(`${lines.join("\n")}\n\n${kept.message}`);
+    const args = ["hash-object", "-t", "commit", "-w", "--stdin"];
+    return (await this.#git.exec(this.#repository, args, { ...this.#options, stdin })).stdout.trim();
+  }
+
+  async #ident(): Promise<string> {
+    const args = ["var", "GIT_COMMITTER_IDENT"];
+    const { stdout } = await this.#git.exec(this.#repository, args, { ...this.#options, latin1: true });
+    return stdout.replace(/\n$/, "");
   }
 
   async #wantsSignature(): Promise<boolean> {

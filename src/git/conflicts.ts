@@ -3,7 +3,7 @@ import type { ConflictedPath, MergeResult } from "./merge_tree.ts";
 import type { Repository } from "./repository.ts";
 import { bytesOf, type GitOptions, type GitRunner } from "./runner.ts";
 
-/** How the sides disagree, in the words of git-status(1). */
+/** How the sides disagree, in the words of git-status(1); `unclear` when only the message tells. */
 export type ConflictKind =
   | "both-modified"
   | "both-added"
@@ -11,7 +11,8 @@ export type ConflictKind =
   | "added-by-us"
   | "added-by-them"
   | "deleted-by-us"
-  | "deleted-by-them";
+  | "deleted-by-them"
+  | "unclear";
 
 /** One place in a file; texts are cut to a few lines. */
 export interface ConflictHunk {
@@ -83,7 +84,7 @@ const KINDS: Record<string, ConflictKind> = {
 };
 
 function kindOf({ stages }: ConflictedPath): ConflictKind {
-  return KINDS[stages.toSorted().join(",")] ?? "both-modified";
+  return KINDS[stages.toSorted().join(",")] ?? "unclear";
 }
 
 /** The regions between conflict markers of a text; see git-merge(1), How Conflicts are Presented. */

@@ -64,8 +64,8 @@ class TreeMerger implements Merger {
 
   async merge(ours: string, theirs: string): Promise<MergeResult> {
     const args = [...STYLE, "merge-tree", "--write-tree", "-z", "--messages", ours, theirs];
-    const { stdout } = await this.#git.exec(this.#repository, args, { ...this.#options, okCodes: [1] });
-    return parseMergeTree(stdout);
+    const { code, stdout } = await this.#git.exec(this.#repository, args, { ...this.#options, okCodes: [1] });
+    return parseMergeTree(stdout, code === 0);
   }
 
   /** `--merge-base` came with 2.40; a commit of our tree on top of the base makes it the merge base. */
@@ -93,7 +93,7 @@ const NOBODY: Record<string, string> = Object.fromEntries(
 );
 
 /** Parses `git merge-tree --write-tree -z --messages`; see git-merge-tree(1), OUTPUT. */
-export function parseMergeTree(text: string): MergeResult {
+export function parseMergeTree(text: string, clean = true): MergeResult {
   const fields = text.split("\0");
   const tree = fields[0];
   if (!/^[0-9a-f]{40,64}$/.test(tree)) throw new ToolError("git_failed", "git merge-tree gave no tree");
@@ -113,10 +113,13 @@ export function parseMergeTree(text: string): MergeResult {
     const [type, message] = fields.slice(at + 1 + count, at + 3 + count);
     at += count + 3;
     if (!type?.startsWith("CONFLICT")) continue;
+    // Some conflicts leave no path unmerged, such as a renamed directory that was split.
+    if (paths.size === 0 && !clean) paths.set(about[0] ?? ".", { path: about[0] ?? ".", stages: [] });
     for (const path of about) {
       const entry = paths.get(path);
       if (entry) entry.message ??= message.trim();
     }
   }
+  if (!clean && paths.size === 0) paths.set(".", { path: ".", stages: [], message: "not merged cleanly" });
   return { tree, conflicts: [...paths.values()] };
 }

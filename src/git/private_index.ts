@@ -7,7 +7,7 @@ import { messageOf, ToolError } from "../errors.ts";
 import { lstatOrNull } from "../platform/jail.ts";
 import { copyIndex } from "./index_copy.ts";
 import type { Repository } from "./repository.ts";
-import type { GitOptions, GitRunner } from "./runner.ts";
+import { bytesOf, type GitOptions, type GitRunner } from "./runner.ts";
 import { waitForIndex } from "./write_lock.ts";
 
 /** A copy of a working tree's index. */
@@ -33,7 +33,8 @@ export class PrivateIndex {
     tree: Repository,
     work: (index: PrivateIndex) => Promise<T>,
   ): Promise<T> {
-    const file = join(tree.ownDir, `index-copy-${crypto.randomUUID().slice(0, 8)}`);
+    const file = join(tree.ownDir, `${COPY}${crypto.randomUUID().slice(0, 8)}`);
+    await sweep(tree.ownDir);
     try {
       const stamp = await stampOf(indexOf(tree));
       // A working tree in which nothing was ever staged has no index.
@@ -57,10 +58,11 @@ export class PrivateIndex {
     await waitForIndex(this.#tree, options.signal);
     if (whole && await this.#replaceBy(this.file)) return;
     const args = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base, "--"];
-    const within = { ...options, env: { ...options.env, ...this.env } };
-    const stdin = cacheInfo((await this.#git.exec(this.#tree, args, within)).stdout);
-    if (stdin === "") return;
-    const write = { ...options, write: true, stdin };
+    // Names are bytes to git, and not always UTF-8.
+    const within = { ...options, latin1: true, env: { ...options.env, ...this.env } };
+    const info = cacheInfo((await this.#git.exec(this.#tree, args, within)).stdout);
+    if (info === "") return;
+    const write = { ...options, write: true, stdin: bytesOf(info) };
     await this.#git.exec(this.#tree, ["update-index", "-z", "--index-info"], write);
     this.#stamp = await stampOf(indexOf(this.#tree));
   }
@@ -114,6 +116,20 @@ export class PrivateIndex {
     } finally {
       if (held) await Deno.remove(lock).catch(() => {});
     }
+  }
+}
+
+const COPY = "index-copy-";
+/** Copies this old are those of killed servers, milliseconds. */
+const STALE_MS = 3_600_000;
+
+async function sweep(directory: string): Promise<void> {
+  for (const { name } of await Array.fromAsync(Deno.readDir(directory)).catch(() => [])) {
+    if (!name.startsWith(COPY)) continue;
+    const file = join(directory, name);
+    // Its time of modification is that of the index it was copied from.
+    const made = (await lstatOrNull(file))?.ctime?.getTime() ?? Date.now();
+    if (Date.now() - made > STALE_MS) await Deno.remove(file).catch(() => {});
   }
 }
 

@@ -31,12 +31,7 @@ export async function replay(
     const result = await merger.apply(commit.parents[0] ?? null, tip, commit.oid);
     if (result.conflicts.length > 0) return { tip, applied, stopped: { commit, result } };
     if (result.tree === tree && !keepEmpty.has(commit.oid)) continue;
-    tip = await writer.write({
-      tree: result.tree,
-      parents: [tip],
-      message: commit.message,
-      author: commit.author,
-    });
+    tip = await writer.copy(commit, result.tree, tip);
     tree = result.tree;
     applied++;
   }

@@ -1,16 +1,16 @@
-/** Merging in a scratch worktree, for git before 2.38: `git merge-recursive`, away from everybody's files. */
+/** Merging in scratch files, for git before 2.38: `git merge-recursive`, away from everybody's worktrees. */
 import { join } from "node:path";
 import { emptyTree } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import type { GitOptions, GitOutput, GitPlace, GitRunner } from "./runner.ts";
 import type { ConflictedPath, Merger, MergeResult } from "./merge_tree.ts";
 
-/** A {@linkcode Merger} with a worktree of its own, made when first needed. */
+/** A {@linkcode Merger} with files and an index of its own, made when first needed. */
 export class ScratchMerger implements Merger {
   #git: GitRunner;
   #repository: Repository;
   #options: GitOptions;
-  #place: GitPlace | undefined;
+  #holder: string | undefined;
 
   constructor(git: GitRunner, repository: Repository, options: GitOptions) {
     this.#git = git;
@@ -31,34 +31,28 @@ export class ScratchMerger implements Merger {
     return await this.#recursive([base ?? emptyTree(ours)], ours, theirs);
   }
 
-  /** Removes the worktree. */
+  /** Removes the files. */
   async dispose(): Promise<void> {
-    if (this.#place === undefined) return;
-    const args = ["worktree", "remove", "--force", "--force", this.#place.root];
-    await this.#git.exec(this.#repository, args, { ...this.#options, signal: undefined }).catch(() => {});
-    await Deno.remove(join(this.#place.root, ".."), { recursive: true }).catch(() => {});
+    if (this.#holder !== undefined) await Deno.remove(this.#holder, { recursive: true }).catch(() => {});
   }
 
   async #recursive(bases: readonly string[], ours: string, theirs: string): Promise<MergeResult> {
-    const place = await this.#prepared(ours);
+    const holder = this.#holder ??= await Deno.realPath(
+      await Deno.makeTempDir({ prefix: "orchestragent-merge-" }),
+    );
+    const files = join(holder, "files");
+    await Deno.mkdir(files, { recursive: true });
+    const place: GitPlace = { root: files, gitDir: this.#repository.commonDir };
+    const env = { ...this.#options.env, GIT_WORK_TREE: files, GIT_INDEX_FILE: join(holder, "index") };
     const run = (args: string[], okCodes: number[] = []): Promise<GitOutput> =>
-      this.#git.exec(place, args, { ...this.#options, okCodes });
-    await run(["reset", "--quiet", "--hard", ours]);
+      this.#git.exec(place, args, { ...this.#options, env, okCodes });
+    await run(["read-tree", "--reset", "-u", ours]);
     const style = ["-c", "merge.conflictStyle=diff3"];
-    await run([...style, "merge-recursive", ...bases, "--", ours, theirs], [1]);
+    const { code } = await run([...style, "merge-recursive", ...bases, "--", ours, theirs], [1]);
     const conflicts = parseUnmerged((await run(["ls-files", "--unmerged", "-z"])).stdout);
     if (conflicts.length > 0) await run(["add", "--all", "--force", "--", "."]);
+    else if (code !== 0) conflicts.push({ path: ".", stages: [], message: "not merged cleanly" });
     return { tree: (await run(["write-tree"])).stdout.trim(), conflicts };
-  }
-
-  async #prepared(commit: string): Promise<GitPlace> {
-    if (this.#place) return this.#place;
-    const holder = await Deno.realPath(await Deno.makeTempDir({ prefix: "orchestragent-merge-" }));
-    const root = join(holder, "tree");
-    this.#place = { root };
-    const args = ["worktree", "add", "--quiet", "--detach", root, commit];
-    await this.#git.exec(this.#repository, args, this.#options);
-    return this.#place;
   }
 }
 

@@ -31,7 +31,8 @@ export async function stageLines(
   if (/^(deleted file mode|Binary files) /m.test(diff.stdout.split("\n@@ ")[0])) {
     throw refuse("the file is deleted or binary; list it without lines");
   }
-  const patch = parsePatch(diff.stdout);
+  // A changed mode is no line.
+  const patch = parsePatch(diff.stdout.replace(/^(old|new) mode \d+\n/gm, ""));
   const selected = selectLines(patch, ranges);
   if (selected === null) {
     const changed = changedLines(patch);

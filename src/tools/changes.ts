@@ -59,14 +59,15 @@ export async function cleanUpAfter(
   context: ToolContext,
   tree: Repository,
   branches: readonly string[],
-  into: string,
+  into: { branch: string; oid: string },
   wish: CleanupWish,
 ): Promise<Map<string, Record<string, unknown>>> {
   const { app, workspace, signal } = context;
   if (!wish.deleteMergedBranches && !wish.deleteMergedWorktrees) return new Map();
   const done = await cleanUp(changeScope(context, tree), {
     branches,
-    into,
+    into: into.oid,
+    destination: into.branch,
     deleteBranches: wish.deleteMergedBranches,
     removeWorktrees: wish.deleteMergedWorktrees,
     removeSession: async (id) => {

@@ -271,11 +271,9 @@ Deno.test(
     assert.equal(merged.results[0].outcome, "merge_commit");
     assert.equal(merged.results[0].worktreeRemoved, undefined);
     assert.match(merged.results[0].cleanupSkipped, /untracked|modified/);
-    assert.deepEqual({ ...await stateOf(busy), refs: "", worktrees: "" }, {
-      ...busyState,
-      refs: "",
-      worktrees: "",
-    });
+    // Its own part of the repository; what is common has moved on.
+    const own = ({ head, index, files }: Record<string, unknown>) => ({ head, index, files });
+    assert.deepEqual(own(await stateOf(busy)), own(busyState));
   }),
 );
 

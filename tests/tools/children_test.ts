@@ -77,26 +77,33 @@ Deno.test("git children of every tool, with the repository known", () =>
       repo.write("c2.txt", "2\n");
       const commits = ["c1", "c2"].map((name) => ({ message: name, files: [`${name}.txt`] }));
       assert.deepEqual(await count("batch_commit", { commits }), [
-        ...["add", "add", "cat-file", "commit", "commit", "diff-index", "log", "log"],
+        ...[
+          "add",
+          "add",
+          "cat-file",
+          "commit",
+          "commit",
+          "diff-index",
+          "log",
+          "log",
+          "ls-files",
+          "rev-parse",
+        ],
       ]);
-      const looks = ["cat-file", "cat-file", "merge-base", "status", "worktree"];
-      const picks = [
-        "commit-tree",
-        "commit-tree",
-        "commit-tree",
-        "commit-tree",
-        "config",
-        "merge-tree",
-        "merge-tree",
-      ];
+      const looks = ["cat-file", "cat-file", "merge-base", "status", "symbolic-ref", "worktree"];
+      const applied = ["commit-tree", "hash-object", "merge-tree"];
+      const picks = ["config", "var", ...applied, ...applied];
       const rebase = [...looks, ...picks, "cat-file", "rev-list"];
-      assert.deepEqual(await count("git_merge", { sources: ["topic"], dryRun: true }), rebase.toSorted());
+      assert.deepEqual(
+        await count("git_merge", { sources: ["topic"], dryRun: true }),
+        rebase.toSorted(),
+      );
       const one = ["cat-file", "cat-file", "cat-file", "rev-list", "rev-list", "status", "worktree"];
       assert.deepEqual(
         await count("git_cherry_pick", { sources: ["topic"], dryRun: true }),
         [...one, ...picks].toSorted(),
       );
-      const landing = ["checkout", "update-ref", "update-ref", "update-ref"];
+      const landing = ["merge", "status", "update-ref", "update-ref", "update-ref"];
       assert.deepEqual(await count("git_merge", { sources: ["topic"] }), [...rebase, ...landing].toSorted());
     });
   }));

@@ -83,13 +83,13 @@ export const batchCommit = defineTool({
   input: INPUT,
   output: OUTPUT,
   async run(input, context) {
-    const { app: { git, config }, signal } = context;
+    const { app: { git, repositories, config }, signal } = context;
     const { commits, dryRun } = input;
     const tree = await oneRepository(context, input);
     refuseBare(tree);
     if (config.hooks) refuseForeignHooks(tree, config.trustRepoConfig);
     const entries = commits.map((entry) => ({ message: entry.message, files: filesOf(entry) }));
-    const scope = { git, tree, hooks: config.hooks, options: { signal } };
+    const scope = { git, repositories, tree, hooks: config.hooks, options: { signal } };
     const outcomes = dryRun
       ? await inQuarantine(tree, (env) => commitBatch({ ...scope, options: { signal, env } }, entries, true))
       : await asOnlyWriter(tree, { signal }, () => commitBatch(scope, entries, false));

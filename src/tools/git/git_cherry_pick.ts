@@ -70,7 +70,7 @@ export const gitCherryPick = defineTool({
     const report = dryRun ? await work() : await asOnlyWriter(tree, { signal: context.signal }, work);
     const branches = report.sources.flatMap(({ branch }) => branch ?? []);
     const cleaned = report.ok && !dryRun
-      ? await cleanUpAfter(context, tree, branches, report.headSha, input)
+      ? await cleanUpAfter(context, tree, branches, { branch: report.onto, oid: report.headSha }, input)
       : new Map();
     return {
       ok: report.ok,

@@ -77,7 +77,10 @@ export const gitMerge = defineTool({
       outcome !== "up_to_date" && branch !== undefined
     );
     const cleaned = report.ok && !dryRun
-      ? await cleanUpAfter(context, tree, landed.map(({ branch }) => branch!), report.headSha, input)
+      ? await cleanUpAfter(context, tree, landed.map(({ branch }) => branch!), {
+        branch: report.into,
+        oid: report.headSha,
+      }, input)
       : new Map();
     return {
       ok: report.ok,
