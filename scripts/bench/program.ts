@@ -1,9 +1,9 @@
 /** Starting, memory, and the cost of a call. */
 import { join } from "node:path";
 import { ROOT } from "../../tests/support/paths.ts";
-import { makeRepo, type Repo, withTemp } from "../../tests/support/repo.ts";
+import { makeRepo, withTemp } from "../../tests/support/repo.ts";
 import { Server } from "../../tests/support/server.ts";
-import { git, inTurns, manyFiles, median, rows, section, time } from "./harness.ts";
+import { git, inTurns, median, rows, section } from "./harness.ts";
 
 await section("call overhead", () =>
   withTemp(async (dir) => {

@@ -1,6 +1,5 @@
 /** Sessions beside the bare git commands. */
 import { join } from "node:path";
-import { ROOT } from "../../tests/support/paths.ts";
 import { makeRepo, type Repo, withTemp } from "../../tests/support/repo.ts";
 import { Server } from "../../tests/support/server.ts";
 import { git, inTurns, manyFiles, median, rows, section, time } from "./harness.ts";

@@ -2,29 +2,23 @@
  * Several commits in one call, each of exactly the files it lists. They are made from a private index: what
  * the user has staged is in none of them and stays staged, and an entry that fails leaves no trace.
  */
-import * as path from "node:path";
-import { type ErrorCode, messageOf, ToolError } from "../errors.ts";
+import { messageOf, ToolError } from "../errors.ts";
 import { hasHooks } from "../git/hooks.ts";
-import { GITLINK, type IndexEntry, listIndex } from "../git/index_entries.ts";
-import type { LineRange } from "../git/line_selection.ts";
-import { operationUnderWay } from "../git/operation.ts";
+import { NUMSTAT, parseNumstat, sumLines } from "../git/numstat.ts";
 import { PrivateIndex } from "../git/private_index.ts";
 import { resolveCommits } from "../git/refs.ts";
-import type { Repositories, Repository } from "../git/repository.ts";
-import { bytesOf, type GitOptions, type GitRunner } from "../git/runner.ts";
-import { stageLines } from "../git/stage_lines.ts";
-import { NUMSTAT, parseNumstat, sumLines } from "../git/numstat.ts";
+import type { GitOptions } from "../git/runner.ts";
 import { waitForIndex } from "../git/write_lock.ts";
-import { checkEntryPath, lstatOrNull } from "../platform/jail.ts";
 import { log } from "../platform/log.ts";
 import { clipped } from "../platform/text.ts";
-
-/** A file to commit, whole or some of its lines. */
-export interface BatchFile {
-  /** Relative to the top of the working tree. */
-  path: string;
-  lines?: LineRange;
-}
+import {
+  asFailure,
+  type BatchFile,
+  type BatchScope,
+  type EntryError,
+  EntryFailure,
+  Staging,
+} from "./batch_staging.ts";
 
 /** One commit to make. */
 export interface BatchEntry {
@@ -37,46 +31,13 @@ export interface EntryOutcome {
   ok: boolean;
   /** Abbreviated object name. */
   sha?: string;
-  error?: "path_escapes_repository" | "stage_failed" | "commit_failed";
+  error?: EntryError;
   detail?: string;
   /** Dry run: what the commit would hold. */
   staged?: { files: string[]; additions: number; deletions: number };
 }
 
-/** What the calls of this module share. */
-export interface BatchScope {
-  git: GitRunner;
-  repositories: Repositories;
-  tree: Repository;
-  /** Run the hooks of the repository. */
-  hooks: boolean;
-  options: GitOptions;
-}
-
 const DETAIL = 2_000;
-
-/** The commit at HEAD. */
-interface MadeCommit {
-  oid: string;
-  short: string;
-  /** A commit of somebody else that came in before ours. */
-  overlooked: string | null;
-}
-
-/** A path as the index has it. */
-function normal(file: string): string {
-  return path.posix.normalize(file).replace(/\/$/, "");
-}
-
-/** A failure of one entry, which ends the batch but is an answer. */
-class EntryFailure extends Error {
-  readonly code: NonNullable<EntryOutcome["error"]>;
-
-  constructor(code: NonNullable<EntryOutcome["error"]>, detail: string) {
-    super(detail);
-    this.code = code;
-  }
-}
 
 /**
  * Makes the commits in their order and stops at the first that fails; those before it stay. The caller holds
@@ -96,258 +57,166 @@ export async function commitBatch(
     const batch = new Batch(scope, index);
     const outcomes: EntryOutcome[] = [];
     for (const entry of entries) {
-      const outcome = await batch.take(entry, dryRun);
-      outcomes.push(outcome);
-      if (!outcome.ok) break;
+      outcomes.push(await batch.take(entry, dryRun));
+      if (!outcomes.at(-1)!.ok) break;
     }
-    return outcomes;
+    return dryRun ? outcomes : await batch.readBack(outcomes, entries);
   });
+}
+
+/** A commit on the way from HEAD to where the batch began. */
+interface Step {
+  oid: string;
+  short: string;
 }
 
 class Batch {
   readonly #scope: BatchScope;
   readonly #index: PrivateIndex;
   readonly #within: GitOptions;
+  readonly #staging: Staging;
   /** Whether the user had something staged; found out at the first entry. */
   #othersStaged: boolean | undefined;
-  /** The commit that the next one is made on, or the empty tree; in a dry run the tree of the last one. */
+  /** HEAD when the batch began; null before the first commit. */
+  #start: string | null = null;
+  /** What the private index was made for: HEAD, or the empty tree; in a dry run the tree of the last entry. */
   #base = "";
-  /** HEAD as the next commit is going to find it; null before the first one. */
-  #head: string | null = null;
-  #made = 0;
-  /** Whether hooks may start programs; found out at the first commit. */
-  #programs: boolean | undefined;
-  /** What the user had staged, by path. */
-  #staged = new Set<string>();
-  /** Entries of the index that are no plain file that git looks at. */
-  readonly #unusual = new Map<string, IndexEntry>();
+  /** The commits made, as git itself names them when it has made one. */
+  readonly #made: string[] = [];
+  #hooks = false;
 
   constructor(scope: BatchScope, index: PrivateIndex) {
     this.#scope = scope;
     this.#index = index;
     this.#within = { ...scope.options, write: true, env: { ...scope.options.env, ...index.env } };
+    this.#staging = new Staging(scope, this.#within);
   }
 
   async take(entry: BatchEntry, dryRun: boolean): Promise<EntryOutcome> {
     try {
-      await this.#checkPaths(entry);
-      this.#othersStaged ??= await this.#setAsideStaged();
-      await this.#stage(entry);
-      return dryRun ? await this.#describe() : { ok: true, sha: await this.#commit(entry) };
+      this.#othersStaged ??= await this.#begin();
+      await this.#staging.stage(entry.files);
+      if (dryRun) return await this.#describe();
+      await this.#commit(entry.message);
+      return { ok: true };
     } catch (error) {
-      if (error instanceof ToolError && error.code === "cancelled") throw error;
       if (error instanceof EntryFailure) {
         return { ok: false, error: error.code, detail: clipped(error.message, DETAIL) };
       }
       // With commits made before it, a lock is this entry's failure and not the call's.
-      if (error instanceof ToolError && error.code === "repo_locked" && this.#made > 0) {
+      if (error instanceof ToolError && error.code === "repo_locked" && this.#made.length > 0) {
         return { ok: false, error: "stage_failed", detail: error.message };
-      }
-      if (error instanceof ToolError && error.code === "git_timeout") {
-        return { ok: false, error: "commit_failed", detail: error.message };
       }
       throw error;
     }
   }
 
-  async #checkPaths({ files }: BatchEntry): Promise<void> {
-    const outside: string[] = [];
-    for (const { path } of files) {
-      await checkEntryPath(this.#scope.tree.root, path).catch(() => outside.push(path));
-    }
-    if (outside.length > 0) throw new EntryFailure("path_escapes_repository", outside.join(", "));
-  }
-
-  /** Gives the private index the state of HEAD where the user has staged something else. */
-  async #setAsideStaged(): Promise<boolean> {
-    const { git, tree } = this.#scope;
-    const operation = await operationUnderWay(tree);
-    if (operation !== null && operation !== "rebase") {
-      const name = operation.replace("_", "-");
-      const detail = `a ${name} is under way, which a commit of some files would break: ` +
-        `finish it with 'git ${name} --continue' or 'git ${name} --abort'`;
-      throw new EntryFailure("commit_failed", detail);
-    }
-    const [head] = await resolveCommits(git, tree, ["HEAD"], this.#scope.options);
-    const base = this.#base = head ?? await this.#emptyTree();
-    this.#head = head;
-    const args = [
-      "diff-index",
-      "--cached",
-      "--raw",
-      "-z",
-      "--no-renames",
-      "--ignore-submodules=dirty",
-      base,
-      "--",
-    ];
-    const listing = await git.exec(tree, args, { ...this.#within, latin1: true });
-    const records = listing.stdout.split("\0");
-    const staged = records.filter((_, at) => at % 2 === 1);
-    if (records.some((record, at) => at % 2 === 0 && record.endsWith(" U"))) {
-      throw new EntryFailure("commit_failed", `unmerged paths: ${staged.join(", ")}`);
-    }
-    for (const entry of await listIndex(git, tree, this.#within)) this.#unusual.set(entry.path, entry);
-    this.#staged = new Set(staged.map((path) => new TextDecoder().decode(bytesOf(path))));
-    if (staged.length === 0) return false;
-    // Names are bytes to git, and not always UTF-8.
-    const stdin = bytesOf(staged.map((path) => `${path}\0`).join(""));
-    const paths = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-    const command = head === null ? ["rm", "--cached", "--force", "--quiet"] : ["reset", "--quiet"];
-    await git.exec(tree, [...command, ...paths], { ...this.#within, stdin, okCodes: [1] });
-    return true;
-  }
-
-  async #stage({ files }: BatchEntry): Promise<void> {
-    const { git, tree } = this.#scope;
-    const whole = files.filter(({ lines }) => lines === undefined).map(({ path }) => path);
-    const ranges = Map.groupBy(files.filter(({ lines }) => lines), ({ path }) => path);
-    this.#refuseUnwatched(files.map(({ path }) => path));
-    await this.#refuseDirectories([...ranges.keys()], false);
-    const replaced = await this.#refuseDirectories(whole, true);
-    const added = whole.filter((path) => !replaced.includes(path));
-    const mixed = [...ranges.keys()].find((path) => this.#staged.has(path));
-    if (mixed !== undefined) {
-      throw new EntryFailure(
-        "stage_failed",
-        `${mixed}: something of it is staged already; commit that first`,
-      );
-    }
-    const list = (paths: readonly string[]) => paths.map((path) => `${path}\0`).join("");
-    try {
-      if (replaced.length > 0) {
-        const args = ["update-index", "--force-remove", "-z", "--stdin"];
-        await git.exec(tree, args, { ...this.#within, stdin: list(replaced) });
-      }
-      if (added.length > 0) {
-        const args = ["add", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        await git.exec(tree, args, { ...this.#within, stdin: list(added) });
-      }
-      for (const [path, parts] of ranges) {
-        await stageLines(git, tree, path, parts.map(({ lines }) => lines!), this.#within);
-      }
-    } catch (error) {
-      throw asFailure("stage_failed", error);
-    }
-  }
-
-  /** Git passes over files that it was told not to look at, and says nothing. */
-  #refuseUnwatched(paths: readonly string[]): void {
-    const marked = paths.filter((file) => this.#unusual.get(normal(file))?.unwatched);
-    if (marked.length === 0) return;
-    const why = "marked assume-unchanged or skip-worktree; 'git update-index --no-assume-unchanged' or " +
-      "'--no-skip-worktree' takes the mark off";
-    throw new EntryFailure("stage_failed", `${marked.join(", ")}: ${why}`);
-  }
-
-  /**
-   * A directory would take in files that the entry does not list. A submodule is one entry of the index; its
-   * config is judged before git looks into it.
-   *
-   * @returns Files of the index in whose place a directory stands now: their deletion can be listed.
-   */
-  async #refuseDirectories(paths: readonly string[], links: boolean): Promise<string[]> {
-    const { git, tree, repositories, options } = this.#scope;
-    const infos = await Promise.all(paths.map((file) => lstatOrNull(path.join(tree.root, file))));
-    const unclear = paths.filter((_, at) => infos[at] === null || infos[at].isDirectory);
-    if (unclear.length === 0) return [];
-    const known = await this.#indexed(unclear.map(normal));
-    const replaced: string[] = [];
-    for (const file of unclear) {
-      const name = normal(file);
-      const isDirectory = infos[paths.indexOf(file)]?.isDirectory ?? false;
-      const isLink = this.#unusual.get(name)?.mode === GITLINK;
-      if (isLink && links) {
-        if (isDirectory) await repositories.open(path.join(tree.root, file), options.signal);
-      } else if (known.exact.has(name)) {
-        if (isDirectory) replaced.push(file);
-      } else if (isDirectory || known.above.has(name)) {
-        throw new EntryFailure("stage_failed", `${file}: a directory; list its files one by one`);
-      }
-    }
-    return replaced;
-  }
-
-  /** Which names stand in the index, and which are directories of names in it. */
-  async #indexed(names: readonly string[]): Promise<{ exact: Set<string>; above: Set<string> }> {
-    const { git, tree } = this.#scope;
-    const { stdout } = await git.exec(tree, ["ls-files", "-z", "--", ...names], this.#within);
-    const found = stdout.split("\0");
-    const above = names.filter((name) => found.some((path) => path.startsWith(`${name}/`)));
-    return { exact: new Set(found), above: new Set(above) };
+  async #begin(): Promise<boolean> {
+    const { git, tree, options, hooks } = this.#scope;
+    [this.#start] = await resolveCommits(git, tree, ["HEAD"], options);
+    this.#base = this.#start ?? await this.#emptyTree();
+    this.#hooks = hooks && await hasHooks(tree);
+    return await this.#staging.setAside(this.#base, this.#start === null);
   }
 
   /**
    * The user's index is told before the commit is made: a server that is killed in between leaves files staged,
    * which is a state that people know, and not a commit that the index would take back.
    */
-  async #commit({ message, files }: BatchEntry): Promise<string> {
+  async #commit(message: string): Promise<void> {
     const { git, tree, hooks, options } = this.#scope;
-    await this.#index.save();
-    let made: MadeCommit | null;
+    this.#index.save();
     try {
       await this.#index.publish(this.#base, !this.#othersStaged, options);
-      this.#programs ??= hooks && await hasHooks(git, tree, options);
-      const programs = this.#programs;
-      const args = ["commit", "--quiet", "--no-status", "--file=-"];
-      await git.exec(tree, args, { ...this.#within, hooks, programs, stdin: message });
-      made = await this.#madeCommit();
+      const args = ["commit", "--no-status", "--file=-"];
+      const within = { ...this.#within, hooks, programs: this.#hooks, stdin: message };
+      const { stdout } = await git.exec(tree, args, within);
+      this.#made.push(COMMITTED.exec(stdout)?.[1] ?? "");
     } catch (error) {
       // What failed may have been a hook that runs when the commit is made already.
-      made = await this.#madeCommit().catch(() => null);
-      if (made === null) {
+      if (await this.#hasMoved()) this.#made.push("");
+      else {
         const failure = await this.#whyNot(error);
         await this.#index.restore();
         throw failure;
       }
     }
-    if (made === null) {
-      throw new EntryFailure("commit_failed", "git said it made a commit, and HEAD is unchanged");
-    }
-    if (made.overlooked !== null) await this.#takeBack(made, files);
+    // A hook may have staged what it changed. Cancelling is not heeded: the commit stands.
+    if (this.#hooks) await this.#agree();
+  }
+
+  /** Whether HEAD is another commit than the last one that is known to be made. */
+  async #hasMoved(): Promise<boolean> {
+    const { git, tree, options } = this.#scope;
+    const [head] = await resolveCommits(git, tree, ["HEAD"], { ...options, signal: undefined });
+    const last = this.#made.at(-1);
+    if (last === undefined) return head !== this.#start;
+    return head === null || !head.startsWith(last);
+  }
+
+  /** Brings the user's index to what was committed; too late to fail for it. */
+  async #agree(): Promise<void> {
+    const { tree, options } = this.#scope;
     try {
-      // A hook may have staged what it changed. Cancelling is not heeded: the commit stands.
       await this.#index.publish(this.#base, !this.#othersStaged, { ...options, signal: undefined });
     } catch (error) {
       log("warn", `the index of '${tree.root}' may be behind its HEAD: ${messageOf(error)}`);
     }
-    [this.#head, this.#base] = [made.oid, made.oid];
-    this.#made++;
-    return made.short;
   }
 
-  /** The commit at HEAD when it is a new one, and whether somebody else's came in before it. */
-  async #madeCommit(): Promise<MadeCommit | null> {
+  /**
+   * Asks git what the commits are called, and whether somebody else's came in between: the next one of ours,
+   * made from an index that does not know of theirs, would undo it, and is taken back.
+   */
+  async readBack(outcomes: readonly EntryOutcome[], entries: readonly BatchEntry[]): Promise<EntryOutcome[]> {
+    if (this.#made.length === 0) return [...outcomes];
+    if (!this.#hooks) await this.#agree();
+    const steps = await this.#steps();
+    const isOurs = (step: Step, at: number) =>
+      this.#made[at] !== undefined && step.oid.startsWith(this.#made[at]);
+    // A hook may have amended ours: then there are as many steps, and they are taken for ours.
+    const asMany = steps.length === this.#made.length;
+    const stranger = asMany ? -1 : steps.findIndex((step, at) => at < this.#made.length && !isOurs(step, at));
+    const kept = stranger < 0 ? this.#made.length : stranger;
+    const named = outcomes.map((outcome, at) =>
+      outcome.ok && at < kept ? { ...outcome, sha: steps[at]?.short ?? this.#made[at] } : outcome
+    );
+    if (stranger < 0) return named;
+    const theirs = steps[stranger];
+    const takenBack = await this.#takeBack(steps, stranger, entries.slice(kept, this.#made.length));
+    const detail = `another commit (${theirs.short}) was made meanwhile; ` +
+      (takenBack ? "call again with this and the following commits" : "check what came after it");
+    return [...named.slice(0, kept), { ok: false, error: "commit_failed", detail }];
+  }
+
+  /** The commits since the batch began, oldest first. */
+  async #steps(): Promise<Step[]> {
     const { git, tree, options } = this.#scope;
-    const within = { ...options, signal: undefined };
-    const args = ["log", "-5", "--first-parent", "--no-show-signature", "--no-color", "--abbrev=7"];
-    const { code, stdout } = await git.exec(tree, [...args, "--format=%H %h %T %P", "HEAD", "--"], {
-      ...within,
-      okCodes: [128],
+    const since = this.#start === null ? [] : [`^${this.#start}`];
+    const args = ["log", "--reverse", "--first-parent", "--no-show-signature", "--no-color", "--abbrev=7"];
+    const { stdout } = await git.exec(tree, [...args, "--format=%H %h", "HEAD", ...since, "--"], {
+      ...options,
+      signal: undefined,
     });
-    const rows = stdout.split("\n").filter((line) => line !== "").map((line) => line.split(" "));
-    const [oid, short] = rows[0] ?? [];
-    // The first commit of all has no parent.
-    const parentOf = (row: readonly string[]) => row[3] || null;
-    if (code !== 0 || oid === this.#head) return null;
-    const parent = parentOf(rows[0]);
-    if (parent === this.#head) return { oid, short, overlooked: null };
-    // Hooks may have made more commits behind ours; ours is the one with the tree that was staged.
-    const next = rows.find((row) => parentOf(row) === this.#head);
-    const staged = await git.exec(tree, ["write-tree"], { ...this.#within, signal: undefined });
-    return { oid, short, overlooked: next?.[2] === staged.stdout.trim() ? null : parent };
+    return stdout.split("\n").filter((line) => line !== "").map((line) => {
+      const [oid, short] = line.split(" ");
+      return { oid, short };
+    });
   }
 
-  /** Somebody committed while this commit was being made, and it would undo theirs. */
-  async #takeBack({ oid, overlooked }: MadeCommit, files: readonly BatchFile[]): Promise<never> {
+  /** Goes back to a stranger's commit, when all that came after it is ours. */
+  async #takeBack(steps: readonly Step[], at: number, entries: readonly BatchEntry[]): Promise<boolean> {
+    const above = steps.slice(at + 1);
+    const ours = this.#made.slice(at);
+    if (above.length !== ours.length || !above.every(({ oid }, n) => oid.startsWith(ours[n]))) return false;
     const { git, tree, options } = this.#scope;
     const within = { ...options, signal: undefined, write: true };
-    await git.exec(tree, ["update-ref", "-m", "batch_commit: undo", "HEAD", overlooked!, oid], within);
-    const stdin = files.map(({ path }) => `${path}\0`).join("");
+    const [to, from] = [steps[at].oid, steps.at(-1)!.oid];
+    await git.exec(tree, ["update-ref", "-m", "batch_commit: undo", "HEAD", to, from], within);
+    const stdin = entries.flatMap(({ files }) => files).map(({ path }) => `${path}\0`).join("");
     const args = ["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
     await git.exec(tree, args, { ...within, stdin, okCodes: [1] });
-    const detail = `another commit (${overlooked!.slice(0, 7)}) was made meanwhile; call again`;
-    throw new EntryFailure("commit_failed", detail);
+    return true;
   }
 
   /** Git lists the whole working tree when there is nothing to commit, and a hook may say nothing at all. */
@@ -355,7 +224,8 @@ class Batch {
     const failure = asFailure("commit_failed", error);
     if (!(failure instanceof EntryFailure)) return failure;
     const { git, tree } = this.#scope;
-    const args = ["diff-index", "--cached", "--quiet", this.#base, "--"];
+    const before = this.#made.length > 0 ? "HEAD" : this.#base;
+    const args = ["diff-index", "--cached", "--quiet", before, "--"];
     const { code } = await git.exec(tree, args, { ...this.#within, okCodes: [1] });
     if (code === 0) return new EntryFailure("commit_failed", NOTHING);
     return failure.message === "" ? new EntryFailure("commit_failed", SILENT) : failure;
@@ -389,11 +259,5 @@ class Batch {
 
 const NOTHING = "nothing to commit: the listed files are as in HEAD";
 const SILENT = "a hook of the repository refused the commit and did not say why";
-
-function asFailure(code: "stage_failed" | "commit_failed", error: unknown): unknown {
-  if (!(error instanceof ToolError)) return error;
-  const passed: readonly ErrorCode[] = ["cancelled", "git_not_found", "git_too_old"];
-  if (passed.includes(error.code)) return error;
-  const words = typeof error.details.stderr === "string" ? error.details.stderr : error.message;
-  return new EntryFailure(code, words);
-}
+/** The line with which git-commit(1) names what it made; a subject may follow, never precede it. */
+const COMMITTED = /^\[(?:detached HEAD|\S+)(?: \(root-commit\))? ([0-9a-f]{4,64})\]/m;

@@ -40,9 +40,9 @@ export async function diffFiles(
   git: GitRunner,
   repository: Repository,
   what: readonly string[],
-  options: GitOptions = {},
+  options: GitOptions & { paths?: readonly string[] } = {},
 ): Promise<FileDiff[]> {
-  const args = ["diff", ...SHAPE, ...what, "--"];
+  const args = ["diff", ...SHAPE, ...what, "--", ...options.paths ?? []];
   const output = await git.exec(repository, args, { ...options, maxStdout: MAX_PATCH_BYTES });
   return parseDiff(output.stdout, output.truncated);
 }
@@ -107,7 +107,9 @@ function takeHunks(files: readonly FileDiff[], patch: string, cut: boolean): voi
   for (const file of shown) {
     const section = sections[next++];
     file.lines = section?.lines ?? [];
-    if (section?.deletes && file.status === "modified") file.lines.push(...sections[next++]?.lines ?? []);
+    if (section?.deletes && file.status === "modified") {
+      file.lines = file.lines.concat(sections[next++]?.lines ?? []);
+    }
     file.cut = cut && next >= sections.length;
   }
 }

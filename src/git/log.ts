@@ -49,7 +49,11 @@ export async function readLog(
 ): Promise<Commit[]> {
   const args = ["log", "--abbrev=7", "--no-color", "--no-show-signature", "--no-ext-diff", "--shortstat"];
   const page = [`--skip=${query.skip}`, `--max-count=${query.limit}`];
-  const { stdout } = await git.exec(repository, [...args, FORMAT, ...page, ...selection(query)], options);
+  const { stdout } = await git.exec(
+    repository,
+    [...SETTINGS, ...args, FORMAT, ...page, ...selection(query)],
+    options,
+  );
   return parseLog(stdout);
 }
 
@@ -60,9 +64,19 @@ export async function countLog(
   query: LogQuery,
   options: GitOptions = {},
 ): Promise<number> {
-  const { stdout } = await git.exec(repository, ["rev-list", "--count", ...selection(query)], options);
+  const { stdout } = await git.exec(
+    repository,
+    [...SETTINGS, "rev-list", "--count", ...selection(query)],
+    options,
+  );
   return Number(stdout);
 }
+
+/** What the user's config would change in which commits are found, or in how they are written. */
+const SETTINGS: readonly string[] = [
+  ...["log.showRoot=true", "log.follow=false", "i18n.logOutputEncoding=UTF-8", "diff.renames=true"],
+  ...["grep.patternType=default", "grep.extendedRegexp=false", "log.excludeDecoration="],
+].flatMap((setting) => ["-c", setting]);
 
 function selection({ start, since, paths, grep, author }: LogQuery): string[] {
   return [

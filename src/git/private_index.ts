@@ -36,9 +36,9 @@ export class PrivateIndex {
     const file = join(tree.ownDir, `${COPY}${crypto.randomUUID().slice(0, 8)}`);
     await sweep(tree.ownDir);
     try {
-      const stamp = await stampOf(indexOf(tree));
+      const stamp = stampOf(indexOf(tree));
       // A working tree in which nothing was ever staged has no index.
-      if (stamp !== "") await copyIndex(indexOf(tree), file);
+      if (stamp !== "") copyIndex(indexOf(tree), file);
       return await work(new PrivateIndex(git, tree, file, stamp));
     } finally {
       for (const name of [file, `${file}.lock`, `${file}.saved`, `${file}.ready`]) {
@@ -56,7 +56,7 @@ export class PrivateIndex {
    */
   async publish(base: string, whole: boolean, options: GitOptions): Promise<void> {
     await waitForIndex(this.#tree, options.signal);
-    if (whole && await this.#replaceBy(this.file)) return;
+    if (whole && this.#replaceBy(this.file)) return;
     const args = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base, "--"];
     // Names are bytes to git, and not always UTF-8.
     const within = { ...options, latin1: true, env: { ...options.env, ...this.env } };
@@ -64,23 +64,22 @@ export class PrivateIndex {
     if (info === "") return;
     const write = { ...options, write: true, stdin: bytesOf(info) };
     await this.#git.exec(this.#tree, ["update-index", "-z", "--index-info"], write);
-    this.#stamp = await stampOf(indexOf(this.#tree));
+    this.#stamp = stampOf(indexOf(this.#tree));
   }
 
   /** Remembers the user's index, for {@linkcode restore}. */
-  async save(): Promise<void> {
-    await Deno.remove(this.#saved).catch(() => {});
-    this.#stamp = await stampOf(indexOf(this.#tree));
-    if (this.#stamp !== "") await copyIndex(indexOf(this.#tree), this.#saved);
+  save(): void {
+    this.#stamp = stampOf(indexOf(this.#tree));
+    if (this.#stamp === "") removeIfThere(this.#saved);
+    else copyIndex(indexOf(this.#tree), this.#saved);
   }
 
   /** Puts the remembered index back, byte for byte, unless somebody else has changed it since. */
   async restore(): Promise<void> {
     await waitForIndex(this.#tree);
-    if (await lstatOrNull(this.#saved) !== null) await this.#replaceBy(this.#saved);
-    else if (await stampOf(indexOf(this.#tree)) === this.#stamp) {
-      await Deno.remove(indexOf(this.#tree)).catch(() => {});
-    }
+    const index = indexOf(this.#tree);
+    if (stampOf(this.#saved) !== "") this.#replaceBy(this.#saved);
+    else if (stampOf(index) === this.#stamp) removeIfThere(index);
   }
 
   get #saved(): string {
@@ -92,29 +91,29 @@ export class PrivateIndex {
    *
    * @returns False when somebody holds that lock or has changed the index since this class last saw it.
    */
-  async #replaceBy(file: string): Promise<boolean> {
+  #replaceBy(file: string): boolean {
     const index = indexOf(this.#tree);
     const lock = `${index}.lock`;
     const ready = `${this.file}.ready`;
-    await copyIndex(file, ready);
+    copyIndex(file, ready);
     try {
       // A link is made at once or not at all: nobody finds half a lock, and a kill leaves none for long.
-      await Deno.link(ready, lock);
+      Deno.linkSync(ready, lock);
     } catch (error) {
-      await Deno.remove(ready).catch(() => {});
       if (error instanceof Deno.errors.AlreadyExists) return false;
       throw new ToolError("repo_not_writable", `'${lock}' cannot be made: ${messageOf(error)}`);
+    } finally {
+      removeIfThere(ready);
     }
     let held = true;
     try {
-      await Deno.remove(ready);
-      if (await stampOf(index) !== this.#stamp) return false;
-      await Deno.rename(lock, index);
+      if (stampOf(index) !== this.#stamp) return false;
+      Deno.renameSync(lock, index);
       held = false;
-      this.#stamp = await stampOf(index);
+      this.#stamp = stampOf(index);
       return true;
     } finally {
-      if (held) await Deno.remove(lock).catch(() => {});
+      if (held) removeIfThere(lock);
     }
   }
 }
@@ -137,9 +136,19 @@ function indexOf(tree: Repository): string {
   return join(tree.ownDir, "index");
 }
 
-async function stampOf(file: string): Promise<string> {
-  const info = await lstatOrNull(file);
-  return info ? `${info.ino}:${info.size}:${info.mtime?.getTime()}:${info.ctime?.getTime()}` : "";
+function stampOf(file: string): string {
+  try {
+    const info = Deno.lstatSync(file);
+    return `${info.ino}:${info.size}:${info.mtime?.getTime()}:${info.ctime?.getTime()}`;
+  } catch {
+    return "";
+  }
+}
+
+function removeIfThere(file: string): void {
+  try {
+    Deno.removeSync(file);
+  } catch { /* it is not */ }
 }
 
 /** Records of `diff-index --raw -z` as `update-index --index-info` takes them. */

@@ -107,6 +107,17 @@ export function emptyTree(like: string): string {
 }
 
 const OBJECT_NAME = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+/** What HEAD names, whether or not it can be read; null before the first commit. */
+export async function headOf(
+  git: GitRunner,
+  repository: Repository,
+  options: GitOptions = {},
+): Promise<string | null> {
+  const args = ["rev-parse", "--verify", "--quiet", "HEAD"];
+  const { code, stdout } = await git.exec(repository, args, { ...options, okCodes: [1] });
+  return code === 0 ? stdout.trim() : null;
+}
+
 const FIELDS = "--format=%(refname)%00%(objectname)%00%(upstream)%00%(symref)";
 
 /** The refs that match the patterns of git-for-each-ref(1), by full name. Missing ones are not there. */

@@ -3,7 +3,7 @@
  */
 import * as path from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
-import { isSymlink, isWithin, lstatOrNull } from "../platform/jail.ts";
+import { isWithin, lstatOrNull } from "../platform/jail.ts";
 import {
   type ConfigEntry,
   hasForeignHooks,
@@ -31,6 +31,8 @@ export interface Repository extends GitPlace {
   /** The git directory that all worktrees of the repository share: its identity. Real path. */
   commonDir: string;
   bare: boolean;
+  /** Directory of its hooks when config, anybody's, names one. */
+  hooksPath?: string;
   /** Its own config takes hooks from a directory outside of it. */
   foreignHooks: boolean;
 }
@@ -62,15 +64,15 @@ export class Repositories {
   async open(directory: string, signal?: AbortSignal): Promise<Repository> {
     const real = await realDirectory(directory);
     const known = this.#checked.get(real);
-    if (known && String(known.stamp) === String(await stampOf(known.files))) return known.repository;
+    if (known && String(known.stamp) === String(stampOf(known.files))) return known.repository;
     const repository = await this.#discover(real, signal);
     const own = ownFiles(repository, real);
     // Taken before they are read: a change in between is noticed at the next call.
-    const stamp = await stampOf(own);
-    const { files: included, foreignHooks } = await this.#judge(repository, signal);
-    repository.foreignHooks = foreignHooks;
+    const stamp = stampOf(own);
+    const { files: included, ...hooks } = await this.#judge(repository, signal);
+    Object.assign(repository, hooks);
     const files = [...own, ...included];
-    this.#checked.set(real, { repository, stamp: [...stamp, ...await stampOf(included)], files });
+    this.#checked.set(real, { repository, stamp: [...stamp, ...stampOf(included)], files });
     return repository;
   }
 
@@ -93,6 +95,7 @@ export class Repositories {
       commonDir: main.commonDir,
       bare: false,
       foreignHooks: main.foreignHooks,
+      ...(main.hooksPath ? { hooksPath: main.hooksPath } : {}),
       ceiling: path.dirname(directory),
     };
   }
@@ -154,7 +157,13 @@ export class Repositories {
         );
       }
     }
-    return { files, foreignHooks: hasForeignHooks(own, repository) };
+    const hooksPath = entries.findLast(({ key, scope }) => key === "core.hookspath" && scope !== "command")
+      ?.value;
+    return {
+      files,
+      foreignHooks: hasForeignHooks(own, repository),
+      ...(hooksPath ? { hooksPath: path.resolve(repository.root, hooksPath) } : {}),
+    };
   }
 
   /**
@@ -184,14 +193,26 @@ export class Repositories {
   }
 }
 
-function stampOf(files: readonly string[]): Promise<string[]> {
-  return Promise.all(files.map(async (file) => {
-    if (file.endsWith(LINK_MARK)) return String(await isSymlink(file.slice(0, -LINK_MARK.length)));
-    const info = await lstatOrNull(file);
+/**
+ * What files look like now. Every call asks this of every repository it touches, and a system call made at once
+ * takes a tenth of one that is waited for.
+ */
+function stampOf(files: readonly string[]): string[] {
+  return files.map((file) => {
+    if (file.endsWith(LINK_MARK)) return String(infoOf(file.slice(0, -LINK_MARK.length))?.isSymlink ?? false);
+    const info = infoOf(file);
     // A directory's times change with every commit; only its being another one matters.
     if (info?.isDirectory) return String(info.ino);
     return info ? `${info.ino}:${info.size}:${info.mtime?.getTime()}:${info.ctime?.getTime()}` : "-";
-  }));
+  });
+}
+
+function infoOf(file: string): Deno.FileInfo | null {
+  try {
+    return Deno.lstatSync(file);
+  } catch {
+    return null;
+  }
 }
 
 /** What the verdict on a repository rests on, and what would make git find another one from `from`. */

@@ -3,7 +3,15 @@ import type { Status, StatusEntry } from "./status.ts";
 
 /** The branch line and one line per path, each as git-status(1) words it (Short Format, Branch Header). */
 export function shortStatus(status: Status): { header: string; lines: string[] } {
-  return { header: `## ${headerOf(status)}`, lines: status.entries.map(lineOf) };
+  return { header: `## ${headerOf(status)}`, lines: inOrder(status.entries).map(lineOf) };
+}
+
+/** By path, untracked ones last. */
+export function inOrder(entries: readonly StatusEntry[]): StatusEntry[] {
+  const untracked = ({ kind }: StatusEntry) => Number(kind === "untracked" || kind === "ignored");
+  return entries.toSorted((a, b) =>
+    untracked(a) - untracked(b) || (untracked(a) ? 0 : a.path < b.path ? -1 : a.path > b.path ? 1 : 0)
+  );
 }
 
 function headerOf({ head, branch, upstream, divergence }: Status): string {

@@ -6,7 +6,8 @@ const WORDS = new Set([
   ...["utc", "gmt", "z", "at", "on"],
 ]);
 const UNIT = /^(second|minute|hour|day|week|fortnight|month|year)s?$/;
-const NAMES = /^(mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}$/;
+const NAMES =
+  /^(mon(day)?|tue(s(day)?)?|wed(nesday)?|thu(rs(day)?)?|fri(day)?|sat(urday)?|sun(day)?|jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)$/;
 const NUMBER = /^\d+(st|nd|rd|th|am|pm|z)?$|^\d+t\d+z?$/;
 const LONGEST = 64;
 

@@ -20,7 +20,14 @@ export function redacted(text: string): string {
   return plain(text).replace(URL_CREDENTIALS, "$1***@");
 }
 
+/** The first `max` UTF-16 units, or one less where that would cut a character in two. */
+export function head(text: string, max: number): string {
+  return text.slice(0, /[\ud800-\udbff]$/.test(text.slice(0, max)) ? max - 1 : max);
+}
+
 /** Cuts to at most `max` UTF-16 units, marking the cut. */
 export function clipped(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max)} … (${text.length - max} more characters)`;
+  if (text.length <= max) return text;
+  const shown = head(text, max);
+  return `${shown} … (${text.length - shown.length} more characters)`;
 }

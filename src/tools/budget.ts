@@ -8,18 +8,29 @@ export function sizeOf(value: unknown): number {
   return JSON.stringify(value).length;
 }
 
-/** The first candidate that fits, or the last. Candidates go from the fullest to the barest. */
-export function firstFitting<T>(
-  candidates: Iterable<T>,
-  budget: number = ANSWER_BUDGET,
-  size: (candidate: T) => number = sizeOf,
-): T {
-  let last: T | undefined;
-  for (const candidate of candidates) {
-    last = candidate;
-    if (size(candidate) <= budget) break;
+/**
+ * The first candidate that fits, or the last. They go from the fullest to the barest, each smaller than the one
+ * before it, and only those are made that have to be looked at.
+ */
+export function firstFitting<T>(candidates: readonly (() => T)[], budget: number = ANSWER_BUDGET): T {
+  const fullest = candidates[0]();
+  if (sizeOf(fullest) <= budget || candidates.length === 1) return fullest;
+  let best = candidates[candidates.length - 1]();
+  let [low, high] = [1, candidates.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const candidate = candidates[middle]();
+    if (sizeOf(candidate) <= budget) [best, high] = [candidate, middle];
+    else low = middle + 1;
   }
-  return last!;
+  return best;
+}
+
+/** Ever smaller numbers from `from` down to 1, each about a quarter less. */
+export function shrinking(from: number, factor = 0.75): number[] {
+  const numbers: number[] = [];
+  for (let n = from; n > 0; n = Math.floor(n * factor)) numbers.push(n);
+  return numbers;
 }
 
 /** As many of the first items as fit. */

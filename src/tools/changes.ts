@@ -6,7 +6,7 @@ import type { Conflict } from "../git/conflicts.ts";
 import type { Repository } from "../git/repository.ts";
 import { removeSession } from "../sessions/remove.ts";
 import { leading } from "./budget.ts";
-import { fenced } from "./markdown.ts";
+import { fenced, oneLine } from "./markdown.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** Schema of a conflicting path. */
@@ -107,7 +107,7 @@ export function boundedPaths(paths: readonly string[]): string[] {
 /** Conflicts for a reader. */
 export function conflictLines(conflicts: readonly z.infer<typeof CONFLICT>[]): string[] {
   return conflicts.flatMap(({ path, kind, message, hunks = [], hunksOmitted }) => [
-    `  conflict: ${path} (${kind})${message ? ` — ${message}` : ""}`,
+    `  conflict: ${oneLine(path)} (${kind})${message ? ` — ${message}` : ""}`,
     ...hunks.map(({ line, ours, base, theirs }) => {
       const parts = [
         `<<< ours (line ${line})`,

@@ -7,6 +7,12 @@ export function fenced(text: string, language: string): string {
   return `${fence}${language}\n${text}\n${fence}`;
 }
 
+/** Text on one line of its own, so that nothing in it reads as another line: control characters are escaped. */
+export function oneLine(text: string): string {
+  // deno-lint-ignore no-control-regex -- control characters are what is escaped
+  return /[\x00-\x1f\x7f\u2028\u2029]/.test(text) ? JSON.stringify(text) : text;
+}
+
 /** A single line as it is, several as a block. */
 export function inlineOrFenced(text: string): string {
   return text.includes("\n") ? fenced(text, "text") : text;

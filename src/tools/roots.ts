@@ -45,7 +45,7 @@ export async function fanOut<T, R>(
 ): Promise<R[]> {
   let done = 0;
   // Most of a look at a repository is waiting, for git or for the disk.
-  return await mapBounded(items, PARALLELISM * 2, async (item, index) => {
+  return await mapBounded(items, PARALLELISM, async (item, index) => {
     const result = await work(item, index);
     if (items.length >= WORTH_REPORTING) context.progress(++done, items.length);
     return result;
@@ -55,8 +55,7 @@ export async function fanOut<T, R>(
 /** Whether an error ends the call, or belongs to the one root it came from. */
 export function endsCall(error: unknown): boolean {
   const { code } = asToolError(error);
-  return code === "cancelled" || code === "git_not_found" || code === "git_too_old" ||
-    code === "internal_error";
+  return code === "cancelled" || code === "git_not_found" || code === "git_too_old";
 }
 
 /** Schema of an error that is a part of a payload: that of one root among others. */
@@ -74,9 +73,6 @@ export const ERROR = z.strictObject({
 export function errorPayload(error: unknown): z.infer<typeof ERROR> {
   const { code, message, details } = asToolError(error);
   const known = Object.keys(ERROR.shape);
-  return {
-    ...Object.fromEntries(Object.entries(details).filter(([key]) => known.includes(key))),
-    error: code,
-    message,
-  };
+  const facts = Object.entries(details).filter(([key]) => known.includes(key));
+  return { error: code, message, ...Object.fromEntries(facts) };
 }

@@ -5,7 +5,8 @@
 import * as path from "node:path";
 import * as z from "zod";
 import { messageOf, ToolError } from "../errors.ts";
-import { lstatOrNull } from "../platform/jail.ts";
+import { lstatOrNull, resolveInRoot } from "../platform/jail.ts";
+import { clipped } from "../platform/text.ts";
 
 const PAIR = z.strictObject({
   left: z.string().min(1).describe("Path of the first repository, relative to the top of this one"),
@@ -48,6 +49,9 @@ export interface PresetFile {
 /** Where the file stands below the top of a repository. */
 export const PRESET_FILE = ".rethunk/git-mcp-presets.json";
 const LARGEST = 1024 * 1024;
+/** Of the faults of a file, and of each word of them, this much is told. */
+const MOST_ISSUES = 10;
+const LONGEST_WORD = 300;
 
 /**
  * Reads the preset file of a repository. A missing one is no error.
@@ -56,7 +60,7 @@ const LARGEST = 1024 * 1024;
  */
 export async function readPresets(top: string): Promise<PresetFile> {
   const file = path.join(top, ...PRESET_FILE.split("/"));
-  const text = await readText(file);
+  const text = await readText(file, top);
   if (text === null) return { file, exists: false, presets: {} };
   const value = parseJson(file, text);
   const wrapped = isWrapped(value);
@@ -89,7 +93,7 @@ export interface FoundPreset {
 export async function findPreset(top: string, name: string): Promise<FoundPreset> {
   const { file, presets, schemaVersion } = await readPresets(top);
   if (!Object.hasOwn(presets, name)) {
-    const names = Object.keys(presets).slice(0, 20);
+    const names = Object.keys(presets).slice(0, 20).map((known) => clipped(known, 100));
     throw new ToolError("preset_not_found", `no preset '${name}' in '${file}'`, {
       details: { preset: name, presetFile: file, ...(names.length > 0 ? { presets: names } : {}) },
     });
@@ -135,10 +139,12 @@ function isWrapped(value: Record<string, unknown>): boolean {
   return !readsLikeEntry;
 }
 
-async function readText(file: string): Promise<string | null> {
+async function readText(file: string, top: string): Promise<string | null> {
+  const broken = (message: string) => invalidJson(file, message);
+  const real = await resolveInRoot(top, PRESET_FILE).catch(() => null);
+  if (real === null) throw broken("it lies outside of the repository");
   const info = await lstatOrNull(file);
   if (info === null) return null;
-  const broken = (message: string) => invalidJson(file, message);
   // A link could show a file from anywhere in an error text.
   if (!info.isFile) throw broken("it is not a regular file");
   if (info.size > LARGEST) throw broken(`it is larger than ${LARGEST} bytes`);
@@ -170,7 +176,8 @@ function placed(text: string, words: string): string {
   return `${words} (line ${before.length}, column ${before.at(-1)!.length + 1})`;
 }
 
-function invalidJson(file: string, message: string): ToolError {
+function invalidJson(file: string, words: string): ToolError {
+  const message = clipped(words, LONGEST_WORD);
   const text = `the preset file '${file}' cannot be read: ${message}`;
   return new ToolError("preset_file_invalid", text, {
     details: { kind: "invalid_json", presetFile: file, message },
@@ -178,13 +185,15 @@ function invalidJson(file: string, message: string): ToolError {
 }
 
 function schemaError(file: string, found: readonly z.core.$ZodIssue[]): ToolError {
-  const issues = found.map(({ path, message, code }) => ({ path: path.map(String), message, code }));
+  const issues = found.slice(0, MOST_ISSUES).map(({ path, message, code }) => ({
+    path: path.map((part) => clipped(String(part), LONGEST_WORD)),
+    message: clipped(message, LONGEST_WORD),
+    code,
+  }));
   const places = issues.map(({ path, message }) => `${path.join(".") || "(top)"}: ${message}`).join("; ");
-  return new ToolError(
-    "preset_file_invalid",
-    `the preset file '${file}' does not fit its schema: ${places}`,
-    {
-      details: { kind: "schema", presetFile: file, issues },
-    },
-  );
+  const more = found.length > issues.length ? ` (and ${found.length - issues.length} more)` : "";
+  const text = `the preset file '${file}' does not fit its schema: ${places}${more}`;
+  return new ToolError("preset_file_invalid", text, {
+    details: { kind: "schema", presetFile: file, issues },
+  });
 }

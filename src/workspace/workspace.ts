@@ -52,6 +52,7 @@ export class Workspace {
   readonly #config: WorkspaceConfig;
   readonly #deps: WorkspaceDeps;
   readonly #signal: AbortSignal;
+  readonly #opened = new Map<string, Promise<Repository>>();
   #areas: Promise<string[]> | undefined;
   #list: Promise<string[]> | undefined;
 
@@ -93,7 +94,7 @@ export class Workspace {
    * @throws {ToolError} `root_not_allowed`, and what {@linkcode Repositories.open} throws.
    */
   async open(root: string): Promise<Repository> {
-    const repository = await this.#deps.repositories.open(root, this.#signal);
+    const repository = await this.#repositoryAt(root);
     const outside = [repository.root, repository.commonDir].find((place) => !this.#inside(place));
     if (outside === undefined || await this.#insideNow(outside)) return repository;
     throw new ToolError(
@@ -143,7 +144,7 @@ export class Workspace {
   async #allowed(root: string): Promise<string> {
     const areas = await this.#allAreas();
     if (within(areas, await realPathOf(root))) return root;
-    const shown = areas.slice(0, 10);
+    const shown = areas.filter((area) => path.basename(area) !== ".git").slice(0, 10);
     throw new ToolError("root_not_allowed", `'${root}' lies outside of the allowed roots`, {
       details: { root, allowedRoots: shown },
     });
@@ -160,6 +161,14 @@ export class Workspace {
       }
     }
     return list[0];
+  }
+
+  /** Opening checks that nothing has changed; once a call is enough. */
+  #repositoryAt(directory: string): Promise<Repository> {
+    const known = this.#opened.get(directory) ??
+      this.#deps.repositories.open(directory, this.#signal);
+    this.#opened.set(directory, known);
+    return known;
   }
 
   #known: string[] = [];
@@ -195,11 +204,14 @@ export class Workspace {
   }
 
   async #placesOf({ directory, wholeRepository }: Area): Promise<string[]> {
-    if (!wholeRepository) return [directory];
     const { git, repositories } = this.#deps;
     try {
-      const own = await repositories.open(directory, this.#signal);
-      const main = await mainRepository(git, repositories, directory, this.#signal);
+      const own = await this.#repositoryAt(directory);
+      // A fence around a worktree or a submodule has its git directory elsewhere.
+      if (!wholeRepository) return own.root === directory ? [directory, own.commonDir] : [directory];
+      const main = own.ownDir === own.commonDir
+        ? own
+        : await mainRepository(git, repositories, directory, this.#signal);
       return [directory, own.root, own.commonDir, main.root];
     } catch (error) {
       if (error instanceof ToolError && error.code === "cancelled") throw error;

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type BatchFile, commitBatch, type EntryOutcome } from "../../changes/commit_batch.ts";
+import type { BatchFile } from "../../changes/batch_staging.ts";
+import { commitBatch, type EntryOutcome } from "../../changes/commit_batch.ts";
 import { ToolError } from "../../errors.ts";
 import { pushUpstream } from "../../git/push.ts";
 import type { Repository } from "../../git/repository.ts";

@@ -5,8 +5,9 @@ import { parseRange } from "../../git/range.ts";
 import { checkCommitish, emptyTree, resolveCommits } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
 import { globMatcher } from "../../platform/glob.ts";
-import { ANSWER_BUDGET, firstFitting } from "../budget.ts";
-import { fenced } from "../markdown.ts";
+import { head } from "../../platform/text.ts";
+import { firstFitting, leading } from "../budget.ts";
+import { fenced, oneLine } from "../markdown.ts";
 import { FORMAT, ONE_ROOT, oneRepository } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
@@ -43,10 +44,12 @@ const DEFAULT_LINES = 50;
 const DEFAULT_FILES = 30;
 const MOST_EXCLUDED = 20;
 const LONGEST_LINE = 400;
+/** For who asks for one file whole. */
+const LONGEST_LINE_ASKED = 100_000;
 
 const INPUT = z.strictObject({
   range: z.string().max(600).optional(),
-  fileFilter: z.string().max(256).optional(),
+  fileFilter: z.string().max(4096).optional(),
   maxLinesPerFile: z.int().min(1).max(2000).optional(),
   maxFiles: z.int().min(1).max(500).optional(),
   excludePatterns: z.array(z.string().max(256)).max(100).optional(),
@@ -70,17 +73,18 @@ export const gitDiffSummary = defineTool({
   output: OUTPUT,
   async run(input, context) {
     // Patterns are checked before anything is run.
-    const chosen = input.fileFilter ? globMatcher([input.fileFilter]) : () => true;
     const excluded = globMatcher(input.excludePatterns ?? DEFAULT_EXCLUDES);
     const range = parsedRange(input.range);
     const repository = await oneRepository(context, input);
     const { label, revisions } = await revisionsOf(context, repository, range);
-    const all = await reading(() =>
-      diffFiles(context.app.git, repository, revisions, { signal: context.signal })
-    );
+    const { app: { git }, signal } = context;
+    const read = (paths?: readonly string[]) =>
+      reading(() => diffFiles(git, repository, revisions, { signal, paths }));
+    const all = await read();
+    const chosen = filterOf(input.fileFilter, all);
     const files = all.filter(({ path }) => chosen(path) && !excluded(path));
     const left = all.filter(({ path }) => chosen(path) && excluded(path)).map(({ path }) => path);
-    return fitted(label, files, left, input);
+    return fitted(label, await readWhole(files, input, read), left, input);
   },
   render(payload) {
     const lines = [`# Diff: ${payload.range}`, "", headline(payload)];
@@ -89,6 +93,25 @@ export const gitDiffSummary = defineTool({
     return lines.join("\n");
   },
 });
+
+/** A path of the diff means itself; anything else is a pattern. */
+function filterOf(filter: string | undefined, files: readonly FileDiff[]): (path: string) => boolean {
+  if (!filter) return () => true;
+  return files.some(({ path }) => path === filter) ? (path) => path === filter : globMatcher([filter]);
+}
+
+/** Reads again, alone, what a very long patch did not get to. */
+async function readWhole(
+  files: FileDiff[],
+  { maxFiles = DEFAULT_FILES }: Input,
+  read: (paths: readonly string[]) => Promise<FileDiff[]>,
+): Promise<FileDiff[]> {
+  const cut = files.slice(0, maxFiles).filter((file) => file.cut);
+  if (cut.length === 0 || cut.length === files.length && files.length > maxFiles) return files;
+  const again = await read(cut.flatMap(({ path, from }) => from === undefined ? [path] : [path, from]));
+  const byPath = new Map(again.map((file) => [file.path, file]));
+  return files.map((file) => file.cut ? byPath.get(file.path) ?? file : file);
+}
 
 type ParsedRange =
   | { kind: "unstaged" | "staged" | "head" }
@@ -162,20 +185,16 @@ async function reading<T>(work: () => Promise<T>): Promise<T> {
 
 function fitted(label: string, files: FileDiff[], excluded: string[], input: Input): Output {
   const { maxFiles = DEFAULT_FILES, maxLinesPerFile = DEFAULT_LINES } = input;
-  const answer = (lines: number, count: number) => answerOf(label, files, excluded, count, lines);
+  const asked = input.maxFiles !== undefined || input.maxLinesPerFile !== undefined;
+  const longest = asked ? LONGEST_LINE_ASKED : LONGEST_LINE;
+  const answer = (lines: number, count: number) => answerOf(label, files, excluded, count, lines, longest);
   // Who asks for a size gets it.
-  if (input.maxFiles !== undefined || input.maxLinesPerFile !== undefined) {
-    return answer(maxLinesPerFile, maxFiles);
-  }
-  return firstFitting(
-    function* () {
-      for (const lines of [50, 40, 30, 25, 20, 16, 13, 10, 8, 6, 4, 3, 2, 1, 0]) {
-        yield answer(lines, maxFiles);
-      }
-      for (const count of [20, 15, 10, 5, 2, 1]) yield answer(0, count);
-    }(),
-    ANSWER_BUDGET,
-  );
+  if (asked) return answer(maxLinesPerFile, maxFiles);
+  const lines = [50, 40, 30, 25, 20, 16, 13, 10, 8, 6, 4, 3, 2, 1, 0];
+  return firstFitting([
+    ...lines.map((count) => () => answer(count, maxFiles)),
+    ...[20, 15, 10, 5, 2, 1].map((count) => () => answer(0, count)),
+  ]);
 }
 
 function answerOf(
@@ -184,10 +203,12 @@ function answerOf(
   excluded: readonly string[],
   maxFiles: number,
   maxLines: number,
+  longestLine: number,
 ): Output {
-  const files = all.slice(0, maxFiles).map((file) => fileOf(file, maxLines));
+  const files = all.slice(0, maxFiles).map((file) => fileOf(file, maxLines, longestLine));
   const omitted = all.length - files.length;
-  const hidden = excluded.length - MOST_EXCLUDED;
+  const listed = leading(excluded.slice(0, MOST_EXCLUDED), 1_500);
+  const hidden = excluded.length - listed.length;
   const cut = files.filter(({ truncated }) => truncated);
   return {
     range,
@@ -196,7 +217,7 @@ function answerOf(
     totalDeletions: all.reduce((sum, file) => sum + file.deletions, 0),
     files,
     ...(omitted > 0 ? { truncatedFiles: omitted } : {}),
-    ...(excluded.length > 0 ? { excludedFiles: excluded.slice(0, MOST_EXCLUDED) } : {}),
+    ...(listed.length > 0 ? { excludedFiles: listed } : {}),
     ...(hidden > 0 ? { excludedFilesOmitted: hidden } : {}),
     ...moreOf(cut.map(({ path }) => path), omitted, all.length),
   };
@@ -206,7 +227,7 @@ function answerOf(
 function moreOf(cut: readonly string[], omitted: number, all: number): { more?: string } {
   const ways = [
     ...(omitted > 0
-      ? [`${omitted} file(s) not shown: maxFiles=${Math.min(all, 500)} or a narrower fileFilter`]
+      ? [`${omitted} file(s) not shown: ${all <= 500 ? `maxFiles=${all} or ` : ""}a narrower fileFilter`]
       : []),
     ...(cut.length > 0
       ? [`${cut.length} diff(s) cut: fileFilter='${cut[0]}' with maxLinesPerFile=2000`]
@@ -215,10 +236,10 @@ function moreOf(cut: readonly string[], omitted: number, all: number): { more?: 
   return ways.length > 0 ? { more: ways.join("; ") } : {};
 }
 
-function fileOf(file: FileDiff, maxLines: number): Output["files"][number] {
+function fileOf(file: FileDiff, maxLines: number, longestLine: number): Output["files"][number] {
   const { path, from, status, additions, deletions, lines } = file;
   const shown = lines.slice(0, maxLines);
-  const text = shown.map((line) => line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line);
+  const text = shown.map((line) => line.length > longestLine ? `${head(line, longestLine)}…` : line);
   const clipped = text.some((line, at) => line !== shown[at]);
   return {
     path,
@@ -243,18 +264,22 @@ function headline(payload: Output): string {
   ];
   if (excludedFiles) {
     const all = excludedFiles.length + (excludedFilesOmitted ?? 0);
-    parts.push(`${all} file(s) excluded (${excludedFiles.join(", ")}${excludedFilesOmitted ? ", …" : ""})`);
+    parts.push(
+      `${all} file(s) excluded (${excludedFiles.map(oneLine).join(", ")}${
+        excludedFilesOmitted ? ", …" : ""
+      })`,
+    );
   }
   if (truncatedFiles) parts.push(`${truncatedFiles} more file(s) omitted`);
   return parts.join(", ");
 }
 
 function sectionOf(file: Output["files"][number]): string[] {
-  const from = file.oldPath === undefined ? "" : ` (from ${file.oldPath})`;
+  const from = file.oldPath === undefined ? "" : ` (from ${oneLine(file.oldPath)})`;
   const kind = [file.status, ...(file.binary ? ["binary"] : []), ...(file.unmerged ? ["unmerged"] : [])].join(
     ", ",
   );
-  const lines = [`## ${file.path}${from} (+${file.additions} −${file.deletions}, ${kind})`];
+  const lines = [`## ${oneLine(file.path)}${from} (+${file.additions} −${file.deletions}, ${kind})`];
   if (file.diff === "") lines.push(file.truncated ? "_(diff not shown)_" : "_(no diff content)_");
   else lines.push(fenced(file.diff, "diff"));
   if (file.truncated && file.diff !== "") {

@@ -8,8 +8,8 @@ import { divergenceFrom } from "../../git/divergence.ts";
 import { openNested } from "../../workspace/nested.ts";
 import { findPreset } from "../../workspace/presets.ts";
 import { joinedRoots } from "../../workspace/preset_merge.ts";
-import { firstFitting } from "../budget.ts";
-import { fenced } from "../markdown.ts";
+import { firstFitting, shrinking } from "../budget.ts";
+import { fenced, oneLine } from "../markdown.ts";
 import { endsCall, ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
@@ -40,12 +40,16 @@ const INVENTORY = z.strictObject({
 });
 type Inventory = z.infer<typeof INVENTORY>;
 
-const OUTPUT = z.strictObject({ inventories: z.array(INVENTORY), more: z.string().optional() });
+const OUTPUT = z.strictObject({
+  inventories: z.array(INVENTORY),
+  omittedRoots: z.int().min(1).optional(),
+  more: z.string().optional(),
+});
 
 const DEFAULT_MAX_ROOTS = 64;
 const INPUT = z.strictObject({
   nestedRoots: z.array(z.string().min(1).max(4096)).max(1000).optional(),
-  preset: z.string().optional(),
+  preset: z.string().max(200).optional(),
   presetMerge: z.boolean().default(false),
   remote: z.string().optional(),
   branch: z.string().optional(),
@@ -82,9 +86,10 @@ export const gitInventory = defineTool({
     });
     return fitted(inventories, input.maxRoots !== undefined);
   },
-  render({ inventories, more }) {
+  render({ inventories, omittedRoots, more }) {
     const lines = ["# Git inventory"];
     for (const inventory of inventories) lines.push("", ...sectionOf(inventory));
+    if (omittedRoots) lines.push("", `_(${omittedRoots} roots not shown)_`);
     if (more) lines.push("", `_${more}_`);
     return lines.join("\n");
   },
@@ -210,19 +215,27 @@ function failed(root: string, error: unknown, fixed: Fixed | null): Inventory {
   };
 }
 
-/** What a large inventory loses first: the lists of files, then what clean repositories in step say twice. */
+/** What a large inventory loses first: lists of files, what clean repositories in step say twice, those, others. */
 function fitted(inventories: readonly Inventory[], unbounded: boolean): z.infer<typeof OUTPUT> {
   if (unbounded) return { inventories: [...inventories] };
-  return firstFitting(function* () {
-    yield { inventories: [...inventories] };
-    for (const lines of [20, 5, 1]) yield shaped(inventories, (entry) => clipped(entry, lines));
-    yield shaped(inventories, (entry) => plainClean(clipped(entry, 1)));
-    const entries = inventories.flatMap((inventory) => inventory.entries);
-    for (let shown = entries.length; shown > 0; shown = Math.floor(shown / 1.3)) {
-      const kept = new Set(entries.slice(0, shown));
-      yield shaped(inventories, (entry) => kept.has(entry) ? plainClean(clipped(entry, 1)) : null);
-    }
-  }());
+  const entries = inventories.flatMap((inventory) => inventory.entries);
+  const telling = entries.filter((entry) => !isPlain(entry));
+  const plain = entries.filter(isPlain);
+  const short = (entry: Entry) => withoutRepetition(clipped(entry, 1));
+  const only = (entries: readonly Entry[]) => () => {
+    const kept = new Set(entries);
+    return shaped(inventories, (entry) => kept.has(entry) ? short(entry) : null);
+  };
+  return firstFitting([
+    () => ({ inventories: [...inventories] }),
+    ...[300, 150, 80, 40, 20, 5, 1].map((lines) => () =>
+      shaped(inventories, (entry) => clipped(entry, lines))
+    ),
+    () => shaped(inventories, short),
+    // The telling ones stay while the others go.
+    ...shrinking(plain.length).map((count) => only([...telling, ...plain.slice(0, count)])),
+    ...shrinking(telling.length).map((count) => only(telling.slice(0, count))),
+  ]);
 }
 
 function shaped(
@@ -236,10 +249,19 @@ function shaped(
     omitted += missing;
     return { ...inventory, entries, ...(missing > 0 ? { omittedEntries: missing } : {}) };
   }).filter(({ entries }) => entries.length > 0);
-  const more = omitted > 0
-    ? `${omitted} repositories not shown: call again with nestedRoots naming them, or with maxRoots`
-    : "shortened: git_status with workspaceRoot lists a repository's files; those in step have ahead and behind 0";
-  return { inventories: shown, more };
+  const left = inventories.length - shown.length;
+  const ways = [
+    "shortened: an entry without branchStatus is clean, and in step with its upstream if it has one",
+    ...(omitted > 0
+      ? [`${omitted} repositories not shown, clean ones first: name them with nestedRoots or workspaceRoot`]
+      : []),
+  ];
+  return { inventories: shown, ...(left > 0 ? { omittedRoots: left } : {}), more: ways.join("; ") };
+}
+
+/** Clean, and not apart from its upstream. */
+function isPlain({ skipReason, branchStatus, ahead = "0", behind = "0" }: Entry): boolean {
+  return skipReason === undefined && !branchStatus?.includes("\n") && ahead === "0" && behind === "0";
 }
 
 function clipped(entry: Entry, lines: number): Entry {
@@ -249,24 +271,25 @@ function clipped(entry: Entry, lines: number): Entry {
   return { ...entry, branchStatus: shown.join("\n") };
 }
 
-/** An entry of a clean repository says all that with its branch alone. */
-function plainClean(entry: Entry): Entry {
-  if (entry.skipReason !== undefined || entry.branchStatus?.includes("\n")) return entry;
-  const { branchStatus: _, upstreamNote, ahead, behind, upstreamRef, ...rest } = entry;
-  if (ahead === "0" && behind === "0") return rest;
-  return { ...rest, ...(ahead === undefined ? { upstreamNote } : { upstreamRef, ahead, behind }) };
+/** A clean repository in step says all that with its branch alone. */
+function withoutRepetition(entry: Entry): Entry {
+  if (!isPlain(entry)) return entry;
+  const { label, path, upstreamMode, headAbbrev, detached } = entry;
+  return { label, path, upstreamMode, headAbbrev, ...(detached ? { detached } : {}) };
 }
 
 function sectionOf(inventory: Inventory): string[] {
   const { workspace_root, upstream, nestedRootsOmittedCount, omittedEntries, entries, error } = inventory;
-  const lines = [`### ${workspace_root}`];
+  const lines = [`### ${oneLine(workspace_root)}`];
   if (error) return [...lines, JSON.stringify(error)];
   lines.push(upstream ? `upstream (fixed): ${upstream.remote}/${upstream.branch}` : "upstream: @{u}");
   if (inventory.presetSchemaVersion) lines.push(`preset_schema_version: ${inventory.presetSchemaVersion}`);
   if (nestedRootsOmittedCount) {
     lines.push(`nested_roots_truncated: ${nestedRootsOmittedCount} path(s) not listed (maxRoots)`);
   }
-  for (const entry of entries) lines.push("", `## ${entry.label} — ${entry.path}`, bodyOf(entry));
+  for (const entry of entries) {
+    lines.push("", `## ${oneLine(entry.label)} — ${oneLine(entry.path)}`, bodyOf(entry));
+  }
   if (omittedEntries) lines.push("", `_(${omittedEntries} not shown)_`);
   return lines;
 }

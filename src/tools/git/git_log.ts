@@ -2,13 +2,13 @@ import * as z from "zod";
 import { asToolError, ToolError } from "../../errors.ts";
 import { type Commit, countLog, type LogQuery, readLog } from "../../git/log.ts";
 import { parseRange } from "../../git/range.ts";
-import { checkCommitish, resolveCommits } from "../../git/refs.ts";
+import { checkCommitish, headOf, resolveCommits } from "../../git/refs.ts";
 import type { Repository } from "../../git/repository.ts";
 import { age, isDate } from "../../git/since.ts";
 import { basename } from "node:path";
-import { leadsOutside } from "../../platform/jail.ts";
-import { clipped } from "../../platform/text.ts";
-import { firstFitting } from "../budget.ts";
+import { leadsOutside, relativeTo } from "../../platform/jail.ts";
+import { clipped, plain } from "../../platform/text.ts";
+import { firstFitting, shrinking } from "../budget.ts";
 import { span } from "../markdown.ts";
 import { endsCall, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
@@ -40,9 +40,11 @@ type Group = z.infer<typeof GROUP>;
 
 const OUTPUT = z.strictObject({
   groups: z.array(GROUP),
+  since: z.string(),
   omittedRoots: z.int().min(1).optional(),
   more: z.string().optional(),
 });
+type Output = z.infer<typeof OUTPUT>;
 
 const DEFAULT_SINCE = "7.days";
 const DEFAULT_COMMITS = 50;
@@ -80,11 +82,11 @@ export const gitLog = defineTool({
     const roots = await rootsOf(context, input);
     const now = Date.now() / 1000;
     const found = await fanOut(context, roots, (root) => groupOf(context, root, query, input));
-    if (input.maxCommits !== undefined) return answer(found, { count: input.maxCommits, now });
-    return firstFitting(shorterAnswers(found, now), BUDGET);
+    if (input.maxCommits !== undefined) return answer(found, { count: input.maxCommits, now }, query.since);
+    return firstFitting(shorterAnswers(found, now, query.since), BUDGET);
   },
-  render({ groups, omittedRoots, more }) {
-    const lines = ["# Git log"];
+  render({ groups, since, omittedRoots, more }) {
+    const lines = ["# Git log", `_since: ${since}_`];
     for (const group of groups) lines.push("", ...sectionOf(group));
     if (omittedRoots) lines.push("", `_(${omittedRoots} roots not shown)_`);
     if (more) lines.push("", `_${more}_`);
@@ -130,19 +132,20 @@ async function groupOf(context: ToolContext, root: string, query: LogQuery, inpu
   try {
     const repository = await workspace.open(root);
     group = { ...group, workspace_root: repository.root, repo: basename(repository.root) };
-    const outside = query.paths.find((path) => leadsOutside(repository.root, path));
+    const paths = await Promise.all(query.paths.map((path) => relativeTo(repository.root, path)));
+    const outside = paths.find((path) => leadsOutside(repository.root, path));
     if (outside !== undefined) {
       throw new ToolError("path_escapes_repository", `path '${outside}' leads outside '${repository.root}'`);
     }
     const start = await startOf(context, repository, input.branch);
     const [commits, branch] = await Promise.all([
-      readLog(git, repository, { ...query, start }, { signal }).catch((error) =>
+      readLog(git, repository, { ...query, paths, start }, { signal }).catch((error) =>
         input.branch === undefined ? emptyIfUnborn(context, repository, error) : Promise.reject(error)
       ),
       input.branch ?? headName(context, repository),
     ]);
     const all = commits.length >= query.limit
-      ? await countLog(git, repository, { ...query, start }, { signal })
+      ? await countLog(git, repository, { ...query, paths, start }, { signal })
       : query.skip + commits.length;
     return { group: { ...group, branch }, commits, total: all - query.skip };
   } catch (error) {
@@ -175,8 +178,7 @@ async function emptyIfUnborn(
   repository: Repository,
   error: unknown,
 ): Promise<Commit[]> {
-  const [head] = await resolveCommits(git, repository, ["HEAD"], { signal });
-  if (head === null) return [];
+  if (await headOf(git, repository, { signal }) === null) return [];
   throw error;
 }
 
@@ -197,26 +199,26 @@ interface Shape {
 }
 
 /** From the fullest to the barest: details of commits go before commits, and empty roots before others. */
-function* shorterAnswers(found: readonly Found[], now: number): Generator<z.infer<typeof OUTPUT>> {
-  yield answer(found, { count: DEFAULT_COMMITS, now });
-  yield answer(found, { count: DEFAULT_COMMITS, now, brief: "age" });
-  yield answer(found, { count: DEFAULT_COMMITS, now, brief: "age and email" });
+function shorterAnswers(found: readonly Found[], now: number, since: string): (() => Output)[] {
   const least: Shape = { count: DEFAULT_COMMITS, now, brief: "age and email", subject: 72 };
-  for (let count = DEFAULT_COMMITS; count > 0; count = Math.floor(count * 0.93)) {
-    yield answer(found, { ...least, count });
-  }
   const telling = found.filter(({ group, commits }) => commits.length > 0 || group.error !== undefined);
-  for (let roots = telling.length; roots > 0; roots = Math.floor(roots * 0.8)) {
-    const shown = answer(telling.slice(0, roots), { ...least, count: 1 });
-    const more = `${MORE_ROOTS}; ${shown.more ?? ""}`.replace(/; $/, "");
-    yield { ...shown, omittedRoots: found.length - roots, more };
-  }
+  return [
+    () => answer(found, { count: DEFAULT_COMMITS, now }, since),
+    () => answer(found, { count: DEFAULT_COMMITS, now, brief: "age" }, since),
+    () => answer(found, { count: DEFAULT_COMMITS, now, brief: "age and email" }, since),
+    ...shrinking(DEFAULT_COMMITS, 0.93).map((count) => () => answer(found, { ...least, count }, since)),
+    ...shrinking(telling.length, 0.8).map((roots) => () => {
+      const shown = answer(telling.slice(0, roots), { ...least, count: 1 }, since);
+      const more = [MORE_ROOTS, ...(shown.more ? [shown.more] : [])].join("; ");
+      return { ...shown, ...(roots < found.length ? { omittedRoots: found.length - roots } : {}), more };
+    }),
+  ];
 }
 
 const MORE_ROOTS =
   "roots were left out, those without commits first: call git_log with workspaceRoot or rootIndex";
 
-function answer(found: readonly Found[], shape: Shape): z.infer<typeof OUTPUT> {
+function answer(found: readonly Found[], shape: Shape, since: string): Output {
   let cut = false;
   const groups = found.map(({ group, commits, total }) => {
     if (group.error !== undefined) return group;
@@ -233,7 +235,7 @@ function answer(found: readonly Found[], shape: Shape): z.infer<typeof OUTPUT> {
     ...(cut ? ["older commits: call git_log with skip = the commits seen so far"] : []),
     ...(shape.brief ? [`${shape.brief} left out for size: give maxCommits to have them`] : []),
   ];
-  return { groups, ...(ways.length > 0 ? { more: ways.join("; ") } : {}) };
+  return { groups, since, ...(ways.length > 0 ? { more: ways.join("; ") } : {}) };
 }
 
 function rowOf(commit: Commit, { now, brief, subject = MAX_SUBJECT }: Shape): z.infer<typeof COMMIT> {
@@ -241,9 +243,9 @@ function rowOf(commit: Commit, { now, brief, subject = MAX_SUBJECT }: Shape): z.
   return {
     sha7: commit.short,
     shaFull: commit.oid,
-    subject: clipped(commit.subject, subject),
-    author: commit.author,
-    ...(brief === "age and email" ? {} : { email: commit.email }),
+    subject: clipped(plain(commit.subject), subject),
+    author: plain(commit.author),
+    ...(brief === "age and email" ? {} : { email: plain(commit.email) }),
     date: commit.date,
     ...(brief ? {} : { ageRelative: age(now - commit.time) }),
     ...(files > 0 ? { filesChanged: files } : {}),

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { asToolError, ToolError } from "../../errors.ts";
 import type { Repository } from "../../git/repository.ts";
-import { resolveCommits } from "../../git/refs.ts";
+import { headOf } from "../../git/refs.ts";
 import { openNested } from "../../workspace/nested.ts";
 import { findPreset, type ParityPair } from "../../workspace/presets.ts";
 import { joinedPairs } from "../../workspace/preset_merge.ts";
-import { firstFitting } from "../budget.ts";
-import { fenced } from "../markdown.ts";
+import { firstFitting, shrinking } from "../budget.ts";
+import { fenced, oneLine } from "../markdown.ts";
 import { endsCall, ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
@@ -48,7 +48,7 @@ const OUTPUT = z.strictObject({
 
 const INPUT = z.strictObject({
   pairs: z.array(PAIR_INPUT).max(256).optional(),
-  preset: z.string().optional(),
+  preset: z.string().max(200).optional(),
   presetMerge: z.boolean().default(false),
   ...MANY_ROOTS,
   ...FORMAT,
@@ -149,10 +149,10 @@ const ESCAPES = "path escapes git toplevel — rejected";
 
 async function sideOf(context: ToolContext, repository: Repository, name: string): Promise<Side> {
   const { app: { git }, workspace, signal } = context;
-  const { path, repository: side, problem } = await openNested(workspace, repository, name);
-  if (side === null) return { path, error: problem === `(${ESCAPES})` ? ESCAPES : problem };
+  const { path, repository: side, problem, kind } = await openNested(workspace, repository, name);
+  if (side === null) return { path, error: kind === "escapes" ? ESCAPES : problem };
   try {
-    const [sha] = await resolveCommits(git, side, ["HEAD"], { signal });
+    const sha = await headOf(git, side, { signal });
     return sha === null ? { path, error: "HEAD names no commit yet" } : { path, sha, top: side.root };
   } catch (error) {
     if (endsCall(error)) throw error;
@@ -171,22 +171,19 @@ function failed(root: string, error: unknown): Parity {
 
 /** Pairs that match say the least, and roots in which all of them do. */
 function fitted(parity: readonly Parity[]): z.infer<typeof OUTPUT> {
-  return firstFitting(function* () {
-    yield { parity: [...parity] };
-    const differing = parity.flatMap(({ pairs }) => pairs).filter(({ match }) => !match);
-    for (let shown = differing.length; shown > 0; shown = Math.floor(shown * 0.75)) {
-      yield shaped(parity, new Set(differing.slice(0, shown)), parity.length);
-    }
-    const telling = [
-      ...parity.filter(({ status }) => status !== "OK"),
-      ...parity.filter(({ status }) => status === "OK"),
-    ];
-    const few = new Set(differing.slice(0, 5));
-    for (let roots = telling.length; roots > 0; roots = Math.floor(roots * 0.75)) {
-      const kept = new Set(telling.slice(0, roots));
-      yield shaped(parity.filter((one) => kept.has(one)), few, parity.length);
-    }
-  }());
+  const differing = parity.flatMap(({ pairs }) => pairs).filter(({ match }) => !match);
+  const telling = parity.toSorted((a, b) => Number(a.status === "OK") - Number(b.status === "OK"));
+  const few = new Set(differing.slice(0, 5));
+  return firstFitting([
+    () => ({ parity: [...parity] }),
+    ...shrinking(differing.length).map((count) => () =>
+      shaped(parity, new Set(differing.slice(0, count)), parity.length)
+    ),
+    ...shrinking(telling.length).map((count) => () => {
+      const kept = new Set(telling.slice(0, count));
+      return shaped(parity.filter((one) => kept.has(one)), few, parity.length);
+    }),
+  ]);
 }
 
 function shaped(
@@ -217,7 +214,7 @@ function sectionOf({ workspace_root, status, pairs, omittedMatches, omittedPairs
   if (error) lines.push(JSON.stringify(error));
   for (const pair of pairs) {
     const verdict = pair.error !== undefined ? "error" : pair.match ? "OK" : "MISMATCH";
-    lines.push(`## ${pair.label} — ${verdict}`, fenced(bodyOf(pair), "text"), "");
+    lines.push(`## ${oneLine(pair.label)} — ${verdict}`, fenced(bodyOf(pair), "text"), "");
   }
   if (omittedMatches) lines.push(`_(${omittedMatches} matching pair(s) not shown)_`);
   if (omittedPairs) lines.push(`_(${omittedPairs} more pair(s) not shown)_`);

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { readSubmodules } from "../../workspace/nested.ts";
-import { shortStatus } from "../../git/short_status.ts";
+import { inOrder, shortStatus } from "../../git/short_status.ts";
 import { readStatus, type Status } from "../../git/status.ts";
 import { asToolError } from "../../errors.ts";
-import { firstFitting } from "../budget.ts";
-import { fenced, inlineOrFenced } from "../markdown.ts";
+import { firstFitting, shrinking } from "../budget.ts";
+import { fenced, inlineOrFenced, oneLine } from "../markdown.ts";
 import { endsCall, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
@@ -48,13 +48,15 @@ export const gitStatus = defineTool({
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   input: z.strictObject({
     ...MANY_ROOTS,
+    repo_path: z.string().max(4096).optional(),
     includeSubmodules: z.boolean().default(true),
     maxFiles: z.int().min(0).max(MOST_FILES).optional(),
     ...FORMAT,
   }),
   output: OUTPUT,
   async run(input, context) {
-    const roots = await rootsOf(context, input);
+    // The remotes family calls it repo_path.
+    const roots = await rootsOf(context, { ...input, workspaceRoot: input.workspaceRoot ?? input.repo_path });
     const groups = await fanOut(context, roots, (root) => groupOf(context, root, input.includeSubmodules));
     return fitted(groups, input.maxFiles);
   },
@@ -62,8 +64,8 @@ export const gitStatus = defineTool({
     const several = groups.length > 1;
     const lines = [several ? "# Multi-root git status" : "# Git status"];
     for (const { mcpRoot, repos } of groups) {
-      if (several) lines.push("", `### MCP root: ${mcpRoot}`);
-      for (const row of repos) lines.push("", `## ${row.label} — ${row.path}`, bodyOf(row));
+      if (several) lines.push("", `### MCP root: ${oneLine(mcpRoot)}`);
+      for (const row of repos) lines.push("", `## ${oneLine(row.label)} — ${oneLine(row.path)}`, bodyOf(row));
     }
     if (omittedRepos) {
       const dirty = omittedDirtyRepos ? `, ${omittedDirtyRepos} of them with changes` : ", all clean";
@@ -117,15 +119,15 @@ async function groupOf(context: ToolContext, root: string, submodules: boolean):
 function fitted(groups: readonly Group[], maxFiles: number | undefined): Output {
   if (maxFiles !== undefined) return shaped(groups, maxFiles, () => true);
   const isClean = ({ status, problem }: Looked) => !problem && status?.entries.length === 0;
-  return firstFitting(function* () {
-    for (const files of FEWER_FILES) yield shaped(groups, files, () => true);
-    for (const files of [20, 5, 0]) yield shaped(groups, files, (repo) => !isClean(repo));
-    const repos = groups.flatMap((group) => group.repos).filter((repo) => !isClean(repo));
-    for (let shown = Math.floor(repos.length / 1.5); shown > 0; shown = Math.floor(shown / 1.5)) {
-      const kept = new Set(repos.slice(0, shown));
-      yield shaped(groups, 0, (repo) => kept.has(repo));
-    }
-  }());
+  const telling = groups.flatMap((group) => group.repos).filter((repo) => !isClean(repo));
+  return firstFitting([
+    ...FEWER_FILES.map((files) => () => shaped(groups, files, () => true)),
+    ...[20, 5, 0].map((files) => () => shaped(groups, files, (repo) => !isClean(repo))),
+    ...shrinking(Math.floor(telling.length / 1.5)).map((count) => () => {
+      const kept = new Set(telling.slice(0, count));
+      return shaped(groups, 0, (repo) => kept.has(repo));
+    }),
+  ]);
 }
 
 function shaped(groups: readonly Group[], files: number, keep: (repo: Looked) => boolean): Output {
@@ -155,7 +157,7 @@ function shaped(groups: readonly Group[], files: number, keep: (repo: Looked) =>
 function rowOf({ label, path, status, problem }: Looked, files: number): Row {
   if (status === null) return { label, path, statusText: problem ?? "", ok: false };
   const { header, lines } = shortStatus(status);
-  const entries = status.entries.slice(0, files);
+  const entries = inOrder(status.entries).slice(0, files);
   const omitted = status.entries.length - entries.length;
   const pick = (name: keyof Row, of: (xy: string, kind: string) => boolean) => {
     const paths = entries.filter(({ xy, kind }) => of(xy, kind)).map((entry) => entry.path);

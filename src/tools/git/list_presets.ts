@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { asToolError } from "../../errors.ts";
 import { PRESET_FILE, readPresets } from "../../workspace/presets.ts";
-import { firstFitting } from "../budget.ts";
-import { fenced } from "../markdown.ts";
+import { clipped } from "../../platform/text.ts";
+import { firstFitting, shrinking } from "../budget.ts";
+import { fenced, oneLine } from "../markdown.ts";
 import { endsCall, ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
@@ -66,10 +67,10 @@ async function presetsOf({ workspace }: ToolContext, root: string): Promise<Root
       fileExists: exists,
       ...(schemaVersion ? { presetSchemaVersion: schemaVersion } : {}),
       presets: Object.entries(presets).map(([name, preset]) => ({
-        name,
+        name: clipped(name, 200),
         nestedRootsCount: preset.nestedRoots?.length ?? 0,
         parityPairsCount: preset.parityPairs?.length ?? 0,
-        ...(preset.workspaceRootHint ? { workspaceRootHint: preset.workspaceRootHint } : {}),
+        ...(preset.workspaceRootHint ? { workspaceRootHint: clipped(preset.workspaceRootHint, 200) } : {}),
       })),
     };
   } catch (error) {
@@ -81,15 +82,13 @@ async function presetsOf({ workspace }: ToolContext, root: string): Promise<Root
 }
 
 function fitted(roots: readonly Root[]): z.infer<typeof OUTPUT> {
-  return firstFitting(function* () {
-    yield { roots: [...roots] };
-    // Roots without presets say the least.
-    const telling = roots.filter(({ presets, error }) => presets.length > 0 || error);
-    for (const count of [100, 30, 10, 3]) yield shaped(telling, roots.length, count);
-    for (let shown = telling.length; shown > 0; shown = Math.floor(shown / 1.3)) {
-      yield shaped(telling.slice(0, shown), roots.length, 3);
-    }
-  }());
+  // Roots without presets say the least.
+  const telling = roots.filter(({ presets, error }) => presets.length > 0 || error);
+  return firstFitting([
+    () => ({ roots: [...roots] }),
+    ...[100, 30, 10, 3].map((count) => () => shaped(telling, roots.length, count)),
+    ...shrinking(telling.length).map((shown) => () => shaped(telling.slice(0, shown), roots.length, 3)),
+  ]);
 }
 
 function shaped(roots: readonly Root[], all: number, count: number): z.infer<typeof OUTPUT> {
@@ -112,8 +111,10 @@ function sectionOf(root: Root): string[] {
   if (root.presetSchemaVersion) lines.push(`preset_schema_version: ${root.presetSchemaVersion}`);
   if (presets.length === 0) return [...lines, "(empty preset file)"];
   for (const { name, nestedRootsCount, parityPairsCount, workspaceRootHint } of presets) {
-    const hint = workspaceRootHint ? `, hint=${workspaceRootHint}` : "";
-    lines.push(`- **${name}**: nestedRoots=${nestedRootsCount}, parityPairs=${parityPairsCount}${hint}`);
+    const hint = workspaceRootHint ? `, hint=${oneLine(workspaceRootHint)}` : "";
+    lines.push(
+      `- **${oneLine(name)}**: nestedRoots=${nestedRootsCount}, parityPairs=${parityPairsCount}${hint}`,
+    );
   }
   if (root.omittedPresets) lines.push(`_(${root.omittedPresets} more)_`);
   return lines;
