@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ROOT } from "../../tests/support/paths.ts";
 import { makeRepo, withTemp } from "../../tests/support/repo.ts";
 import { Server } from "../../tests/support/server.ts";
-import { git, inTurns, median, rows, section } from "./harness.ts";
+import { inTurns, median, rows, section } from "./harness.ts";
 
 await section("call overhead", () =>
   withTemp(async (dir) => {

@@ -17,12 +17,15 @@ export class PrivateIndex {
   readonly env: Record<string, string>;
   #git: GitRunner;
   #tree: Repository;
-  #stamp: string;
+  /** The user's index as it was when the copy stood for all of it; null once others have changed it. */
+  #basis: string | null;
+  /** The user's index as this class last left or saw it. */
+  #seen: string;
 
   private constructor(git: GitRunner, tree: Repository, file: string, stamp: string) {
     this.#git = git;
     this.#tree = tree;
-    this.#stamp = stamp;
+    this.#basis = this.#seen = stamp;
     this.file = file;
     this.env = { GIT_INDEX_FILE: file };
   }
@@ -56,7 +59,12 @@ export class PrivateIndex {
    */
   async publish(base: string, whole: boolean, options: GitOptions): Promise<void> {
     await waitForIndex(this.#tree, options.signal);
-    if (whole && this.#replaceBy(this.file)) return;
+    if (whole && this.#basis !== null && this.#replaceBy(this.file, this.#basis)) {
+      this.#basis = this.#seen;
+      return;
+    }
+    // From now on there is more in it than the copy knows of.
+    this.#basis = null;
     const args = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base, "--"];
     // Names are bytes to git, and not always UTF-8.
     const within = { ...options, latin1: true, env: { ...options.env, ...this.env } };
@@ -64,13 +72,13 @@ export class PrivateIndex {
     if (info === "") return;
     const write = { ...options, write: true, stdin: bytesOf(info) };
     await this.#git.exec(this.#tree, ["update-index", "-z", "--index-info"], write);
-    this.#stamp = stampOf(indexOf(this.#tree));
+    this.#seen = stampOf(indexOf(this.#tree));
   }
 
   /** Remembers the user's index, for {@linkcode restore}. */
   save(): void {
-    this.#stamp = stampOf(indexOf(this.#tree));
-    if (this.#stamp === "") removeIfThere(this.#saved);
+    this.#seen = stampOf(indexOf(this.#tree));
+    if (this.#seen === "") removeIfThere(this.#saved);
     else copyIndex(indexOf(this.#tree), this.#saved);
   }
 
@@ -78,8 +86,8 @@ export class PrivateIndex {
   async restore(): Promise<void> {
     await waitForIndex(this.#tree);
     const index = indexOf(this.#tree);
-    if (stampOf(this.#saved) !== "") this.#replaceBy(this.#saved);
-    else if (stampOf(index) === this.#stamp) removeIfThere(index);
+    if (stampOf(this.#saved) !== "") this.#replaceBy(this.#saved, this.#seen);
+    else if (stampOf(index) === this.#seen) removeIfThere(index);
   }
 
   get #saved(): string {
@@ -89,9 +97,10 @@ export class PrivateIndex {
   /**
    * Puts a copy of a file in place of the index, through git's own lock file.
    *
-   * @returns False when somebody holds that lock or has changed the index since this class last saw it.
+   * @param expected What the index has to look like.
+   * @returns False when it does not, or when somebody holds that lock.
    */
-  #replaceBy(file: string): boolean {
+  #replaceBy(file: string, expected: string): boolean {
     const index = indexOf(this.#tree);
     const lock = `${index}.lock`;
     const ready = `${this.file}.ready`;
@@ -107,10 +116,10 @@ export class PrivateIndex {
     }
     let held = true;
     try {
-      if (stampOf(index) !== this.#stamp) return false;
+      if (stampOf(index) !== expected) return false;
       Deno.renameSync(lock, index);
       held = false;
-      this.#stamp = stampOf(index);
+      this.#seen = stampOf(index);
       return true;
     } finally {
       if (held) removeIfThere(lock);

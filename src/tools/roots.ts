@@ -37,17 +37,21 @@ export async function rootsOf(context: ToolContext, choice: RootChoice): Promise
   return await context.workspace.roots(choice);
 }
 
-/** Works on many things at once, keeps their order, and reports progress when they are many. */
+/**
+ * Works on many things at once, keeps their order, and reports progress when they are many.
+ *
+ * @param total How many they are when an item stands for several.
+ */
 export async function fanOut<T, R>(
   context: ToolContext,
   items: readonly T[],
   work: (item: T, index: number) => Promise<R>,
+  total: number = items.length,
 ): Promise<R[]> {
   let done = 0;
-  // Most of a look at a repository is waiting, for git or for the disk.
   return await mapBounded(items, PARALLELISM, async (item, index) => {
     const result = await work(item, index);
-    if (items.length >= WORTH_REPORTING) context.progress(++done, items.length);
+    if (total >= WORTH_REPORTING) context.progress(Math.round(++done * total / items.length), total);
     return result;
   });
 }

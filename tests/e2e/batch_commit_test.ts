@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-sync-fn-in-async-fn -- a scene is set for one reader, who waits
 /** batch_commit over the real transport: what its contract says, row by row. */
 import assert from "node:assert/strict";
 import { join } from "node:path";

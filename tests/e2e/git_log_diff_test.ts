@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-sync-fn-in-async-fn -- a scene is set for one reader, who waits
 /** git_log and git_diff_summary over the real transport: what their contract says. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -142,7 +143,8 @@ Deno.test(
     const { commits } = (await server.payload("git_log")).groups[0];
     const by = (words: string) => commits.find(({ subject }: Answer) => subject.includes(words));
     assert.deepEqual([by("odd").author, by("odd").email], ["Right Name", "right@example.com"]);
-    assert.equal(by("odd").subject, "\u0001 odd %H\tsubject");
+    // Control characters have no business in an answer.
+    assert.equal(by("odd").subject, " odd %H\tsubject");
     assert.equal(by("A merge").filesChanged, undefined);
   }),
 );
@@ -417,7 +419,7 @@ Deno.test(
     assert.deepEqual([cut.totalFiles, cut.totalAdditions, cut.truncatedFiles], [41, 321, 39]);
     assert.deepEqual(
       cut.files.map(({ truncated, diff }: Answer) => [truncated, diff.split("\n").length]),
-      [[true, 3], [false, 3]].map(([t, l], at) => at === 0 ? [false, 3] : [true, 3]),
+      [[false, 3], [true, 3]],
     );
     assert.match(cut.more, /39 file\(s\) not shown: maxFiles=41/);
     assert.match(cut.more, /fileFilter='d0\/f00\.ts' with maxLinesPerFile=2000/);

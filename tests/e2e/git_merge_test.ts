@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-sync-fn-in-async-fn -- a scene is set for one reader, who waits
 /** git_merge over the real transport: what its contract says, row by row. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -520,7 +521,7 @@ Deno.test(
 
 Deno.test(
   "git_merge signs what it makes when the user's config says so",
-  scene(async (server, repo, dir) => {
+  scene(async (server, repo) => {
     branch(repo, "topic", { "t.txt": "t\n" });
     repo.commit("Main goes on", { "m.txt": "m\n" });
     const before = await stateOf(repo);

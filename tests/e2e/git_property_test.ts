@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-sync-fn-in-async-fn -- a scene is set for one reader, who waits
 /** Merges and picks of random histories give what git itself gives, and a kill loses nothing. */
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-sync-fn-in-async-fn -- a scene is set for one reader, who waits
 /** Which roots a call of the git family means, and where it may act at all: both eras, real client roots. */
 import assert from "node:assert/strict";
 import { join } from "node:path";

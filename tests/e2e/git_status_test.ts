@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-sync-fn-in-async-fn -- a scene is set for one reader, who waits
 /** git_status, git_inventory and git_parity over the real transport: what their contract says. */
 import assert from "node:assert/strict";
 import { join } from "node:path";

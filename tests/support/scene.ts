@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-sync-fn-in-async-fn -- a scene is set for one reader, who waits
 /** A repository, a server on it, and what it takes to tell that nothing has changed. */
 import { join, resolve } from "node:path";
 import { makeRepo, type Repo, withTemp } from "./repo.ts";

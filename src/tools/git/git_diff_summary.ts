@@ -42,6 +42,7 @@ const DEFAULT_EXCLUDES = [
 ];
 const DEFAULT_LINES = 50;
 const DEFAULT_FILES = 30;
+const MOST_FILES = 500;
 const MOST_EXCLUDED = 20;
 const LONGEST_LINE = 400;
 /** For who asks for one file whole. */
@@ -51,7 +52,7 @@ const INPUT = z.strictObject({
   range: z.string().max(600).optional(),
   fileFilter: z.string().max(4096).optional(),
   maxLinesPerFile: z.int().min(1).max(2000).optional(),
-  maxFiles: z.int().min(1).max(500).optional(),
+  maxFiles: z.int().min(1).max(MOST_FILES).optional(),
   excludePatterns: z.array(z.string().max(256)).max(100).optional(),
   ...ONE_ROOT,
   ...FORMAT,
@@ -225,10 +226,10 @@ function answerOf(
 
 /** How to get what was left out. */
 function moreOf(cut: readonly string[], omitted: number, all: number): { more?: string } {
+  const most = Math.min(all, MOST_FILES);
+  const larger = all - omitted < most ? `maxFiles=${most} or ` : "";
   const ways = [
-    ...(omitted > 0
-      ? [`${omitted} file(s) not shown: ${all <= 500 ? `maxFiles=${all} or ` : ""}a narrower fileFilter`]
-      : []),
+    ...(omitted > 0 ? [`${omitted} file(s) not shown: ${larger}a narrower fileFilter`] : []),
     ...(cut.length > 0
       ? [`${cut.length} diff(s) cut: fileFilter='${cut[0]}' with maxLinesPerFile=2000`]
       : []),

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { asToolError, ToolError } from "../../errors.ts";
+import { mapBounded, PARALLELISM } from "../../platform/pool.ts";
 import { checkCommitish } from "../../git/refs.ts";
-import type { Repository } from "../../git/repository.ts";
 import { shortStatus } from "../../git/short_status.ts";
-import { readStatus, type Status } from "../../git/status.ts";
+import { readStatus, readStatuses, type Status } from "../../git/status.ts";
 import { divergenceFrom } from "../../git/divergence.ts";
-import { openNested } from "../../workspace/nested.ts";
+import { type Nested, openNested } from "../../workspace/nested.ts";
 import { findPreset } from "../../workspace/presets.ts";
 import { joinedRoots } from "../../workspace/preset_merge.ts";
 import { firstFitting, shrinking } from "../budget.ts";
@@ -132,13 +132,13 @@ async function inventoryOf(
   });
   const maxRoots = input.maxRoots ?? DEFAULT_MAX_ROOTS;
   const omitted = Math.max(0, labels.length - maxRoots);
+  const wanted = labels.slice(0, maxRoots);
   const entries = labels.length === 0
-    ? [await entryOf(context, ".", repository.root, repository, fixed)]
-    : await fanOut(context, labels.slice(0, maxRoots), async (label) => {
-      const { path, repository: nested, problem } = await openNested(context.workspace, repository, label);
-      if (nested === null) return { label, path, upstreamMode: modeOf(fixed), skipReason: problem };
-      return await entryOf(context, label, path, nested, fixed);
-    });
+    ? await entriesOf(context, [{ label: ".", path: repository.root, repository }], fixed)
+    : (await fanOut(context, chunks(wanted), async (chunk) => {
+      const opened = chunk.map((label) => openNested(context.workspace, repository, label));
+      return await entriesOf(context, await Promise.all(opened), fixed);
+    }, wanted.length)).flat();
   return {
     workspace_root: repository.root,
     ...(found?.schemaVersion ? { presetSchemaVersion: found.schemaVersion } : {}),
@@ -152,36 +152,57 @@ function modeOf(fixed: Fixed | null): "auto" | "fixed" {
   return fixed ? "fixed" : "auto";
 }
 
-async function entryOf(
-  { app: { git }, signal }: ToolContext,
-  label: string,
-  path: string,
-  repository: Repository,
+/** Entries in order; their statuses are read by one git. */
+async function entriesOf(
+  context: ToolContext,
+  nested: readonly Nested[],
   fixed: Fixed | null,
-): Promise<Entry> {
-  const common = { label, path, upstreamMode: modeOf(fixed) };
-  if (repository.bare) return { ...common, skipReason: "(bare repository — no working tree)" };
-  try {
-    const status = await readStatus(git, repository, { signal, oneOfMany: true });
-    const { header, lines } = shortStatus(status);
-    return {
-      ...common,
-      branchStatus: [header, ...lines].join("\n"),
-      headAbbrev: status.branch ?? "HEAD",
-      ...(status.branch === null ? { detached: true as const } : {}),
-      ...(fixed
-        ? fixedFields(
-          fixed,
-          await divergenceFrom(git, repository, `refs/remotes/${fixed.remote}/${fixed.branch}`, {
-            signal,
-          }),
-        )
-        : autoFields(status)),
-    };
-  } catch (error) {
-    if (endsCall(error)) throw error;
-    return { ...common, skipReason: asToolError(error).message };
-  }
+): Promise<Entry[]> {
+  const { app: { git }, signal } = context;
+  const options = { signal, oneOfMany: nested.length > 1 };
+  const trees = nested.flatMap(({ repository }) => repository && !repository.bare ? [repository] : []);
+  const read = trees.length > 1 ? await readStatuses(git, trees, options).catch(unlessEnding) : [];
+  return await mapBounded(nested, PARALLELISM, async ({ label, path, repository, problem }) => {
+    const common = { label, path, upstreamMode: modeOf(fixed) };
+    if (repository === null) return { ...common, skipReason: problem };
+    if (repository.bare) return { ...common, skipReason: "(bare repository — no working tree)" };
+    try {
+      const status = read[trees.indexOf(repository)] ?? await readStatus(git, repository, options);
+      const upstream = fixed
+        ? fixedFields(fixed, await divergenceFrom(git, repository, refOf(fixed), { signal }))
+        : autoFields(status);
+      return { ...common, ...stateOf(status), ...upstream };
+    } catch (error) {
+      if (endsCall(error)) throw error;
+      return { ...common, skipReason: asToolError(error).message };
+    }
+  });
+}
+
+/** Few enough that git does most of the starting, small enough that all cores have work to the end. */
+function chunks<T>(items: readonly T[]): T[][] {
+  const size = Math.max(4, Math.ceil(items.length / (PARALLELISM * 2)));
+  const found: T[][] = [];
+  for (let at = 0; at < items.length; at += size) found.push(items.slice(at, at + size));
+  return found;
+}
+
+function unlessEnding(error: unknown): never[] {
+  if (endsCall(error)) throw error;
+  return [];
+}
+
+function stateOf(status: Status): Partial<Entry> {
+  const { header, lines } = shortStatus(status);
+  return {
+    branchStatus: [header, ...lines].join("\n"),
+    headAbbrev: status.branch ?? "HEAD",
+    ...(status.branch === null ? { detached: true as const } : {}),
+  };
+}
+
+function refOf({ remote, branch }: Fixed): string {
+  return `refs/remotes/${remote}/${branch}`;
 }
 
 type Upstream = Pick<Entry, "upstreamRef" | "ahead" | "behind" | "upstreamNote">;

@@ -86,8 +86,8 @@ export const gitLog = defineTool({
     return firstFitting(shorterAnswers(found, now, query.since), BUDGET);
   },
   render({ groups, since, omittedRoots, more }) {
-    const lines = ["# Git log", `_since: ${since}_`];
-    for (const group of groups) lines.push("", ...sectionOf(group));
+    const lines = ["# Git log"];
+    for (const group of groups) lines.push("", ...sectionOf(group, since));
     if (omittedRoots) lines.push("", `_(${omittedRoots} roots not shown)_`);
     if (more) lines.push("", `_${more}_`);
     return lines.join("\n");
@@ -254,9 +254,10 @@ function rowOf(commit: Commit, { now, brief, subject = MAX_SUBJECT }: Shape): z.
   };
 }
 
-function sectionOf({ workspace_root, repo, branch, commits, omittedCount, error, detail }: Group): string[] {
+function sectionOf(group: Group, since: string): string[] {
+  const { workspace_root, repo, branch, commits, omittedCount, error, detail } = group;
   if (error !== undefined) return [`### ${workspace_root}`, `_error: ${error}_ ${detail ?? ""}`.trimEnd()];
-  const lines = [`### ${repo} (${branch})`, `_root: ${workspace_root}_`, ""];
+  const lines = [`### ${repo} (${branch})  —  since: ${since}`, `_root: ${workspace_root}_`, ""];
   for (const row of commits ?? []) {
     const size = [
       ...(row.filesChanged ? [`${row.filesChanged} file(s)`] : []),
