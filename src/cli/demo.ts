@@ -62,6 +62,28 @@ async function playLife(place: string): Promise<number> {
     () => client.call("create_worktree", { sessionId: "add-search", baseRef: backup }),
   );
 
+  const there = { sessionId: "fix-login" };
+  await step("git_status of session fix-login", () => client.call("git_status", there));
+  await step(
+    "batch_commit in session fix-login",
+    () =>
+      client.call("batch_commit", {
+        ...there,
+        commits: [{ message: "Mend the login", files: ["file-3.txt"] }],
+      }),
+  );
+  await step(
+    "git_merge session-fix-login, to see what would happen",
+    () => client.call("git_merge", { sources: ["session-fix-login"], dryRun: true }),
+  );
+  await step("git_merge session-fix-login, and clear the session away", () =>
+    client.call("git_merge", {
+      sources: ["session-fix-login"],
+      deleteMergedBranches: true,
+      deleteMergedWorktrees: true,
+    }));
+  await step("git_log", () => client.call("git_log", { maxCommits: 3 }));
+
   const kept = await Deno.readTextFile(join(String(restored.payload?.worktreePath), "notes.txt"));
   await client.close();
   const whole = kept === "not committed yet\n";
@@ -92,6 +114,9 @@ async function timed<T>(title: string, work: () => Promise<T>): Promise<T> {
 async function makeRepository(git: GitRunner, repo: string): Promise<void> {
   await Deno.mkdir(repo);
   await git.exec({ root: repo }, ["init", "--quiet", "--initial-branch=main"], { write: true });
+  for (const [key, value] of [["name", "Demo"], ["email", "demo@localhost"]]) {
+    await git.exec({ root: repo }, ["config", `user.${key}`, value], { write: true });
+  }
   for (let at = 0; at < COMMITS; at++) {
     await Deno.writeTextFile(join(repo, `file-${at % 12}.txt`), `revision ${at}\n`);
     await commitAll(git, repo, `Change ${at + 1}`);
@@ -99,7 +124,7 @@ async function makeRepository(git: GitRunner, repo: string): Promise<void> {
 }
 
 async function commitAll(git: GitRunner, root: string, message: string): Promise<void> {
-  const who = ["-c", "user.name=Demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgSign=false"];
   await git.exec({ root }, ["add", "--all"], { write: true });
-  await git.exec({ root }, [...who, "commit", "--quiet", "-m", message], { write: true });
+  const unsigned = ["-c", "commit.gpgSign=false"];
+  await git.exec({ root }, [...unsigned, "commit", "--quiet", "-m", message], { write: true });
 }
