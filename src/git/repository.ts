@@ -246,6 +246,7 @@ async function realDirectory(directory: string): Promise<string> {
     const why = cause instanceof Deno.errors.NotFound
       ? "does not exist"
       : `cannot be read: ${messageOf(cause)}`;
-    throw new ToolError("not_a_git_repository", `directory '${directory}' ${why}`, { cause });
+    const message = `directory '${directory}' ${why}`;
+    throw new ToolError("not_a_git_repository", message, { cause, details: { path: directory } });
   }
 }

@@ -162,7 +162,10 @@ export class GitRunner {
   async #missing(place: GitPlace, cause: unknown): Promise<ToolError> {
     const isDirectory = await Deno.stat(place.root).then((info) => info.isDirectory, () => false);
     if (!isDirectory) {
-      return new ToolError("not_a_git_repository", `'${place.root}' is not a directory`, { cause });
+      return new ToolError("not_a_git_repository", `'${place.root}' is not a directory`, {
+        cause,
+        details: { path: place.root },
+      });
     }
     this.#binary = undefined;
     return new ToolError("git_not_found", "the git program has gone from where it was", { cause });
@@ -196,7 +199,8 @@ function failure(place: GitPlace, args: readonly string[], result: RunResult): T
     return new ToolError("unsafe_repo_owner", `git refuses '${place.root}': another user owns it`);
   }
   if (/not a git repository/i.test(words)) {
-    return new ToolError("not_a_git_repository", `'${place.root}' is not inside a git repository`);
+    const message = `'${place.root}' is not inside a git repository`;
+    return new ToolError("not_a_git_repository", message, { details: { path: place.root } });
   }
   return new ToolError("git_failed", `git ${nameOf(args)} failed (exit ${result.code}): ${words}`, {
     details: { exitCode: result.code, stderr: words },

@@ -22,12 +22,13 @@ export function isWithin(root: string, inside: string): boolean {
  * @throws {ToolError} `path_escapes_repository` when that is outside the root, or the path is malformed.
  */
 export async function resolveInRoot(root: string, relative: string): Promise<string> {
+  if (CONTROL.test(relative)) throw escapes(root, relative);
   return await resolveInReal(await Deno.realPath(root), relative, root);
 }
 
-/** {@linkcode resolveInRoot} for a root whose path is real already. */
+/** {@linkcode resolveInRoot} for a root whose path is real already, and for names as git allows them. */
 export async function resolveInReal(realRoot: string, relative: string, root = realRoot): Promise<string> {
-  if (relative === "" || CONTROL.test(relative)) throw escapes(root, relative);
+  if (relative === "" || relative.includes("\0")) throw escapes(root, relative);
   const wanted = path.resolve(root, relative);
   // An absolute path may name the root through a link; where it really leads is looked at below.
   if (!path.isAbsolute(relative) && !isWithin(root, wanted) && !isWithin(realRoot, wanted)) {

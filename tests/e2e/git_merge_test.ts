@@ -206,6 +206,36 @@ Deno.test(
 );
 
 Deno.test(
+  "git_merge and git_cherry_pick bear paths of every kind, also in conflicts",
+  scene(async (server, repo) => {
+    const names = [
+      "with space.txt",
+      'quo"te.txt',
+      "new\nline.txt",
+      "ünï.txt",
+      "-dash.txt",
+      "a b/c.txt",
+      "tab\there",
+    ];
+    const all = (text: string) => Object.fromEntries(names.map((name) => [name, `${text}\n`]));
+    repo.commit("Base", all("base"));
+    branch(repo, "theirs", all("theirs"));
+    branch(repo, "added", Object.fromEntries(names.map((name) => [`new/${name}`, "n\n"])));
+    repo.commit("Mine", all("mine"));
+    const { results } = await server.payload("git_merge", { sources: ["theirs"] });
+    assert.deepEqual(results[0].conflictPaths.toSorted(), names.toSorted());
+    const hunks = results[0].conflicts.filter((one: Record<string, unknown>) => one.hunks);
+    // A name with a line break cannot be asked for in the listing that hunks are read from.
+    assert.equal(hunks.length, names.length - 1);
+    const picked = await server.payload("git_cherry_pick", { sources: ["theirs"] });
+    assert.deepEqual(picked.conflict.paths.toSorted(), names.toSorted());
+    assert.equal((await server.payload("git_cherry_pick", { sources: ["added"] })).applied, 1);
+    for (const name of names) assert.equal(Deno.readTextFileSync(join(repo.dir, "new", name)), "n\n");
+    assert.equal(repo.git("status", "--porcelain"), "");
+  }),
+);
+
+Deno.test(
   "git_merge stops at a conflict: what was merged before it stays, the working tree is on its branch",
   scene(async (server, repo) => {
     branch(repo, "good", { "g.txt": "g\n" });

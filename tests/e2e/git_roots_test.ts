@@ -267,6 +267,23 @@ Deno.test("the resource rethunk-git://presets shows the preset file of the first
   }
 });
 
+Deno.test("a root that is no repository is refused by the tools that need one", () =>
+  withTemp(async (dir) => {
+    const { plain } = several(dir);
+    await withServer({ cwd: dir, flags: ["-root", plain, "-db", dir] }, async (server) => {
+      const calls: [string, Record<string, unknown>][] = [
+        ["git_diff_summary", {}],
+        ["batch_commit", { commits: [{ message: "m", files: ["a.txt"] }] }],
+        ["git_merge", { sources: ["x"] }],
+        ["git_cherry_pick", { sources: ["x"] }],
+      ];
+      for (const [tool, args] of calls) {
+        const { error, path } = await refused(server, tool, args);
+        assert.deepEqual([error, path], ["not_a_git_repository", plain], tool);
+      }
+    });
+  }));
+
 Deno.test("without a git program every tool of the family says git_not_found", () =>
   withTemp(async (dir) => {
     const { one } = several(dir);

@@ -300,6 +300,23 @@ Deno.test(
 );
 
 Deno.test(
+  "git_inventory and git_parity take names of every kind",
+  scene(async (server, repo) => {
+    const names = ["with space", 'quo"te', "new\nline", "ünï", "-dash", "a b/c", "tab\there"];
+    for (const name of names) makeRepo(join(repo.dir, name)).write(`${name.replaceAll("/", " ")}.txt`, "x\n");
+    const { inventories } = await server.payload("git_inventory", { nestedRoots: names });
+    assert.deepEqual(inventories[0].entries.map(({ label, headAbbrev }: Answer) => [label, headAbbrev]), [
+      ...names.map((name) => [name, "main"]),
+    ]);
+    const pairs = names.map((name) => ({ left: names[0], right: name }));
+    const { parity } = await server.payload("git_parity", { pairs });
+    assert.ok(
+      parity[0].pairs.every(({ error, sha, leftSha }: Answer) => error === undefined && (sha ?? leftSha)),
+    );
+  }),
+);
+
+Deno.test(
   "git_inventory and git_parity take presets: alone, replaced by and merged with the call's own lists",
   scene(async (server, repo) => {
     const [one, two] = ["one", "two"].map((name) => makeRepo(join(repo.dir, name)));
