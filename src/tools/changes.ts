@@ -36,6 +36,58 @@ export const CLEANUP_FIELDS = {
   cleanupSkipped: z.string().optional(),
 } as const;
 
+/** Fields of the answer of a tool that moves branches. */
+export const CHANGE_FIELDS = {
+  dryRun: z.boolean().optional(),
+  workingTreeDirty: z.boolean().optional(),
+  backupRefs: z.array(z.string()).optional(),
+} as const;
+
+/** What {@linkcode CHANGE_FIELDS} are made from. */
+export interface ChangeFacts {
+  dirty: boolean;
+  backupRefs: readonly string[];
+}
+
+/** The fields, those that say nothing left out. */
+export function changeFields({ dirty, backupRefs }: ChangeFacts, dryRun: boolean) {
+  return {
+    ...(dryRun ? { dryRun } : {}),
+    ...(dirty ? { workingTreeDirty: true } : {}),
+    ...(backupRefs.length > 0 ? { backupRefs: [...backupRefs] } : {}),
+  };
+}
+
+/** The last lines of such an answer. */
+export function closingLines(
+  branch: string,
+  headSha: string,
+  { dryRun, workingTreeDirty, backupRefs }: {
+    dryRun?: boolean;
+    workingTreeDirty?: boolean;
+    backupRefs?: string[];
+  },
+): string[] {
+  return [
+    `${branch} is at ${headSha}${dryRun ? "; this was a dry run" : ""}.`,
+    ...(workingTreeDirty
+      ? ["The working tree has changes: the real call would be refused (working_tree_dirty)."]
+      : []),
+    ...(backupRefs ? [`Kept: ${backupRefs.join(", ")}`] : []),
+  ];
+}
+
+/** What was cleared away for a source, in words. */
+export function cleanupWords(
+  row: { branchDeleted?: boolean; worktreeRemoved?: string; cleanupSkipped?: string },
+): string[] {
+  return [
+    ...(row.branchDeleted ? ["branch deleted"] : []),
+    ...(row.worktreeRemoved ? [`worktree removed: ${row.worktreeRemoved}`] : []),
+    ...(row.cleanupSkipped ? [`kept: ${row.cleanupSkipped}`] : []),
+  ];
+}
+
 /** The surroundings of a change to the branches of a repository. */
 export function changeScope({ app, workspace, signal }: ToolContext, tree: Repository): ChangeScope {
   const { git, repositories } = app;

@@ -4,10 +4,14 @@ import { asOnlyWriter } from "../../git/write_lock.ts";
 import {
   boundedConflicts,
   boundedPaths,
+  CHANGE_FIELDS,
+  changeFields,
   changeScope,
   CLEANUP_FIELDS,
   CLEANUP_INPUT,
   cleanUpAfter,
+  cleanupWords,
+  closingLines,
   CONFLICT,
   conflictLines,
 } from "../changes.ts";
@@ -29,8 +33,7 @@ const OUTPUT = z.strictObject({
   headSha: z.string(),
   picked: z.int().min(0),
   applied: z.int().min(0),
-  dryRun: z.boolean().optional(),
-  workingTreeDirty: z.boolean().optional(),
+  ...CHANGE_FIELDS,
   results: z.array(RESULT),
   conflict: z.strictObject({
     stage: z.enum(["cherry-pick"]),
@@ -40,7 +43,6 @@ const OUTPUT = z.strictObject({
     detail: z.string(),
     conflicts: z.array(CONFLICT).optional(),
   }).optional(),
-  backupRefs: z.array(z.string()).optional(),
 });
 
 /** `git_cherry_pick`: replays commits, ranges and branches onto a branch. */
@@ -78,17 +80,16 @@ export const gitCherryPick = defineTool({
       headSha: report.headSha,
       picked: report.picked,
       applied: report.applied,
-      ...(dryRun ? { dryRun } : {}),
-      ...(report.dirty ? { workingTreeDirty: true as const } : {}),
+      ...changeFields(report, dryRun),
       results: report.sources.map(({ branch, ...row }) => ({
         ...row,
         ...(branch ? cleaned.get(branch) : {}),
       })),
       ...(report.conflict ? { conflict: conflictOf(report.conflict) } : {}),
-      ...(report.backupRefs.length > 0 ? { backupRefs: report.backupRefs } : {}),
     };
   },
-  render({ ok, onto, headSha, picked, applied, dryRun, workingTreeDirty, results, conflict, backupRefs }) {
+  render(payload) {
+    const { ok, onto, headSha, picked, applied, dryRun, results, conflict } = payload;
     const head = `# Cherry-pick onto ${span(onto)}`;
     const done = dryRun ? "would be applied" : "applied";
     const lines = [
@@ -98,12 +99,8 @@ export const gitCherryPick = defineTool({
       "",
     ];
     for (const row of results) {
-      const extra = [
-        ...(row.branchDeleted ? ["branch deleted"] : []),
-        ...(row.worktreeRemoved ? [`worktree removed: ${row.worktreeRemoved}`] : []),
-        ...(row.cleanupSkipped ? [`kept: ${row.cleanupSkipped}`] : []),
-      ].map((text) => `, ${text}`).join("");
-      lines.push(`- ${row.source}  —  ${row.kind}, ${row.keptCommits}/${row.resolvedCommits} picked${extra}`);
+      const words = [`${row.keptCommits}/${row.resolvedCommits} picked`, ...cleanupWords(row)].join(", ");
+      lines.push(`- ${row.source}  —  ${row.kind}, ${words}`);
     }
     if (conflict) {
       lines.push(`Conflict at commit ${span(conflict.commit)} (${conflict.stage}), nothing was applied:`);
@@ -111,12 +108,7 @@ export const gitCherryPick = defineTool({
       if (conflict.pathsOmitted) lines.push(`  ${conflict.pathsOmitted} more conflicting path(s)`);
       lines.push(`  detail: ${conflict.detail}`);
     }
-    lines.push(`${onto} is at ${headSha}${dryRun ? "; this was a dry run" : ""}.`);
-    if (workingTreeDirty) {
-      lines.push("The working tree has changes: a pick would be refused (working_tree_dirty).");
-    }
-    if (backupRefs) lines.push(`Kept: ${backupRefs.join(", ")}`);
-    return lines.join("\n");
+    return [...lines, ...closingLines(onto, headSha, payload)].join("\n");
   },
 });
 

@@ -4,10 +4,14 @@ import { asOnlyWriter } from "../../git/write_lock.ts";
 import {
   boundedConflicts,
   boundedPaths,
+  CHANGE_FIELDS,
+  changeFields,
   changeScope,
   CLEANUP_FIELDS,
   CLEANUP_INPUT,
   cleanUpAfter,
+  cleanupWords,
+  closingLines,
   CONFLICT,
   conflictLines,
 } from "../changes.ts";
@@ -39,10 +43,8 @@ const OUTPUT = z.strictObject({
   headSha: z.string(),
   applied: z.int().min(0),
   total: z.int().min(1),
-  dryRun: z.boolean().optional(),
-  workingTreeDirty: z.boolean().optional(),
+  ...CHANGE_FIELDS,
   results: z.array(RESULT),
-  backupRefs: z.array(z.string()).optional(),
 });
 
 /** `git_merge`: brings branches into one, in the straightest way that works. */
@@ -89,16 +91,15 @@ export const gitMerge = defineTool({
       headSha: report.headSha,
       applied: report.outcomes.filter(({ ok }) => ok).length,
       total: sources.length,
-      ...(dryRun ? { dryRun } : {}),
-      ...(report.dirty ? { workingTreeDirty: true as const } : {}),
+      ...changeFields(report, dryRun),
       results: report.outcomes.map((outcome) => ({
         ...resultOf(outcome),
         ...(landed.includes(outcome) ? cleaned.get(outcome.branch!) : {}),
       })),
-      ...(report.backupRefs.length > 0 ? { backupRefs: report.backupRefs } : {}),
     };
   },
-  render({ into, applied, total, ok, dryRun, workingTreeDirty, results, backupRefs, headSha, strategy }) {
+  render(payload) {
+    const { into, applied, total, ok, dryRun, results, headSha, strategy } = payload;
     const stopped = results.at(-1)?.conflictStage
       ? " (stopped on conflict)"
       : ok
@@ -109,12 +110,7 @@ export const gitMerge = defineTool({
     for (const row of results) lines.push(...linesOf(row));
     const skipped = total - results.length;
     if (skipped > 0) lines.push(`${skipped} remaining source(s) skipped.`);
-    lines.push(`Strategy: ${strategy}. ${into} is at ${headSha}${dryRun ? "; this was a dry run" : ""}.`);
-    if (workingTreeDirty) {
-      lines.push("The working tree has changes: a merge would be refused (working_tree_dirty).");
-    }
-    if (backupRefs) lines.push(`Kept: ${backupRefs.join(", ")}`);
-    return lines.join("\n");
+    return [...lines, `Strategy: ${strategy}.`, ...closingLines(into, headSha, payload)].join("\n");
   },
 });
 
@@ -137,9 +133,7 @@ function linesOf(row: Result): string[] {
     const parts = [
       ...(row.outcome ? [row.outcome] : []),
       ...(row.mergedSha ? [span(row.mergedSha.slice(0, 7))] : []),
-      ...(row.branchDeleted ? ["branch deleted"] : []),
-      ...(row.worktreeRemoved ? [`worktree removed: ${row.worktreeRemoved}`] : []),
-      ...(row.cleanupSkipped ? [`kept: ${row.cleanupSkipped}`] : []),
+      ...cleanupWords(row),
     ];
     return [`✓ ${row.source}  —  ${parts.join(", ")}`];
   }
