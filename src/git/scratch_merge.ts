@@ -48,10 +48,14 @@ export class ScratchMerger implements Merger {
       this.#git.exec(place, args, { ...this.#options, env, okCodes });
     await run(["read-tree", "--reset", "-u", ours]);
     const style = ["-c", "merge.conflictStyle=diff3"];
-    const { code } = await run([...style, "merge-recursive", ...bases, "--", ours, theirs], [1]);
+    const merge = await run([...style, "merge-recursive", ...bases, "--", ours, theirs], [1]);
     const conflicts = parseUnmerged((await run(["ls-files", "--unmerged", "-z"])).stdout);
     if (conflicts.length > 0) await run(["add", "--all", "--force", "--", "."]);
-    else if (code !== 0) conflicts.push({ path: ".", stages: [], message: "not merged cleanly" });
+    else if (merge.code !== 0) {
+      // Some conflicts leave no path unmerged, such as a renamed directory that was split.
+      const message = /^CONFLICT .*$/m.exec(merge.stdout)?.[0] ?? "not merged cleanly";
+      conflicts.push({ path: ".", stages: [], message });
+    }
     return { tree: (await run(["write-tree"])).stdout.trim(), conflicts };
   }
 }

@@ -263,10 +263,9 @@ Deno.test(
           `env -i PATH="$PATH" HOME="$HOME" GIT_CONFIG_NOSYSTEM=1 sh -c 'git add theirs.txt && git -c user.name=T -c user.email=t@e commit -qm THEIRS' >&2\nfi\ncat\n`,
       );
       Deno.chmodSync(script, 0o755);
-      const config = join(dir, "gitconfig");
-      Deno.writeTextFileSync(config, `[filter "slow"]\n\tclean = ${script}\n`);
+      Deno.writeTextFileSync(join(dir, ".gitconfig"), `[filter "slow"]\n\tclean = ${script}\n`);
       repo.write("slow.txt", "s\n");
-      const env = { GIT_CONFIG_GLOBAL: config };
+      const env = { HOME: dir };
       await withServer({ cwd: dir, flags: ["-repo", repo.dir, "-db", dir], env }, async (server) => {
         const { ok, results } = await server.payload("batch_commit", {
           commits: [{ message: "slow", files: ["slow.txt"] }],
