@@ -199,7 +199,7 @@ export class Repositories {
  */
 function stampOf(files: readonly string[]): string[] {
   return files.map((file) => {
-    if (file.endsWith(LINK_MARK)) return String(infoOf(file.slice(0, -LINK_MARK.length))?.isSymlink ?? false);
+    if (file.endsWith(LAYOUT_MARK)) return layoutOf(file.slice(0, -LAYOUT_MARK.length));
     const info = infoOf(file);
     // A directory's times change with every commit; only its being another one matters.
     if (info?.isDirectory) return String(info.ino);
@@ -217,18 +217,20 @@ function infoOf(file: string): Deno.FileInfo | null {
 
 /** What the verdict on a repository rests on, and what would make git find another one from `from`. */
 function ownFiles({ root, ownDir, commonDir }: Repository, from: string): string[] {
-  const both = [commonDir, ownDir];
+  const places = [...new Set([commonDir, ownDir])];
   const between: string[] = [];
   for (let place = from; isWithin(root, place); place = path.dirname(place)) {
     between.push(path.join(place, ".git"));
     if (place === path.dirname(place)) break;
   }
+  const present = places.flatMap((place) =>
+    SOMETIMES.map((name) => path.join(place, name)).filter((file) => infoOf(file) !== null)
+  );
   return [
     ...new Set([
-      ...["config", "config.worktree", "commondir", "gitdir"].flatMap((name) =>
-        both.map((place) => path.join(place, name))
-      ),
-      ...LINKABLE.flatMap((name) => both.map((place) => `${path.join(place, name)}${LINK_MARK}`)),
+      ...places.map((place) => `${place}${LAYOUT_MARK}`),
+      ...places.map((place) => path.join(place, "config")),
+      ...present,
       alternatesOf(commonDir),
       path.join(root, ".git"),
       ...between,
@@ -236,8 +238,22 @@ function ownFiles({ root, ownDir, commonDir }: Repository, from: string): string
   ];
 }
 
-/** Behind a path: only whether it is a link matters, because its content changes with every commit. */
-const LINK_MARK = "\0link";
+/** Files of a git directory that few have; that one appears shows in its layout. */
+const SOMETIMES = ["config.worktree", "commondir", "gitdir"];
+/** Behind a directory: which of its entries there are, and whether they are links, not what is in them. */
+const LAYOUT_MARK = "\0layout";
+
+function layoutOf(directory: string): string {
+  const watched = [...SOMETIMES, ...LINKABLE];
+  try {
+    return [...Deno.readDirSync(directory)]
+      .filter(({ name }) => watched.includes(name))
+      .map(({ name, isSymlink }) => `${name}${isSymlink ? "@" : ""}`)
+      .sort().join();
+  } catch {
+    return "";
+  }
+}
 
 async function realDirectory(directory: string): Promise<string> {
   try {

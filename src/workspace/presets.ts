@@ -8,34 +8,52 @@ import { messageOf, ToolError } from "../errors.ts";
 import { lstatOrNull, resolveInRoot } from "../platform/jail.ts";
 import { clipped } from "../platform/text.ts";
 
-const PAIR = z.strictObject({
-  left: z.string().min(1).describe("Path of the first repository, relative to the top of this one"),
-  right: z.string().min(1).describe("Path of the second repository"),
-  label: z.string().optional().describe("What to call the pair; default: 'left / right'"),
-}).describe("Two repositories whose HEAD commits should be the same");
-
-const ENTRY = z.strictObject({
-  nestedRoots: z.array(z.string().min(1)).optional()
-    .describe("Repositories below this one, in the order in which they are listed"),
-  parityPairs: z.array(PAIR).optional().describe("Pairs of repositories to compare"),
-  workspaceRootHint: z.string().optional()
-    .describe("Which workspace root the preset is for: its path, the end of its path, or its name"),
-}).describe("A preset");
-
-const SCHEMA_REF = z.string().optional().describe("Path or address of this schema, for editors");
-const VERSION = z.literal("1").optional().describe("Version of the format");
-const PRESETS = z.record(z.string(), ENTRY).describe("Presets by name");
-
-// The layout with the presets under a key of their own.
-const WRAPPED = z.strictObject({ $schema: SCHEMA_REF, schemaVersion: VERSION, presets: PRESETS });
-// The older layout: the presets stand at the top.
-const LEGACY = z.object({ $schema: SCHEMA_REF, schemaVersion: VERSION }).catchall(ENTRY)
-  .refine((value) => presetNames(value).length > 0, "at least one preset is needed");
-
 /** One pair of directories to compare. */
-export type ParityPair = z.infer<typeof PAIR>;
+export interface ParityPair {
+  left: string;
+  right: string;
+  label?: string;
+}
+
 /** One preset. */
-export type Preset = z.infer<typeof ENTRY>;
+export interface Preset {
+  nestedRoots?: string[];
+  parityPairs?: ParityPair[];
+  workspaceRootHint?: string;
+}
+
+/** The schemas, made when the first file is read: most calls never need them. */
+let formats: ReturnType<typeof makeFormats> | undefined;
+
+function makeFormats() {
+  const pair = z.strictObject({
+    left: z.string().min(1).describe("Path of the first repository, relative to the top of this one"),
+    right: z.string().min(1).describe("Path of the second repository"),
+    label: z.string().optional().describe("What to call the pair; default: 'left / right'"),
+  }).describe("Two repositories whose HEAD commits should be the same");
+  const entry = z.strictObject({
+    nestedRoots: z.array(z.string().min(1)).optional()
+      .describe("Repositories below this one, in the order in which they are listed"),
+    parityPairs: z.array(pair).optional().describe("Pairs of repositories to compare"),
+    workspaceRootHint: z.string().optional()
+      .describe("Which workspace root the preset is for: its path, the end of its path, or its name"),
+  }).describe("A preset");
+  const common = {
+    $schema: z.string().optional().describe("Path or address of this schema, for editors"),
+    schemaVersion: z.literal("1").optional().describe("Version of the format"),
+  };
+  return {
+    entry,
+    /** The presets stand under a key of their own. */
+    wrapped: z.strictObject({
+      ...common,
+      presets: z.record(z.string(), entry).describe("Presets by name"),
+    }),
+    /** The older layout: they stand at the top. */
+    legacy: z.object(common).catchall(entry)
+      .refine((value) => presetNames(value).length > 0, "at least one preset is needed"),
+  };
+}
 
 /** A preset file as read. */
 export interface PresetFile {
@@ -64,7 +82,8 @@ export async function readPresets(top: string): Promise<PresetFile> {
   if (text === null) return { file, exists: false, presets: {} };
   const value = parseJson(file, text);
   const wrapped = isWrapped(value);
-  const parsed = (wrapped ? WRAPPED : LEGACY).safeParse(value);
+  formats ??= makeFormats();
+  const parsed = (wrapped ? formats.wrapped : formats.legacy).safeParse(value);
   if (!parsed.success) throw schemaError(file, parsed.error.issues);
   const data = parsed.data as Record<string, unknown>;
   const presets = wrapped
@@ -110,6 +129,7 @@ export function hintMatches(hint: string | undefined, root: string): boolean {
 
 /** The published JSON Schema of the file: either layout. */
 export function presetsJsonSchema(): Record<string, unknown> {
+  const { wrapped, legacy } = makeFormats();
   const form = (schema: z.ZodType) => {
     const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });
     return rest;
@@ -118,7 +138,7 @@ export function presetsJsonSchema(): Record<string, unknown> {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Presets of repositories",
     description: `The file ${PRESET_FILE} at the top of a repository.`,
-    anyOf: [form(WRAPPED), { ...form(LEGACY), minProperties: 1 }],
+    anyOf: [form(wrapped), { ...form(legacy), minProperties: 1 }],
   };
 }
 
@@ -126,16 +146,13 @@ function presetNames(value: Record<string, unknown>): string[] {
   return Object.keys(value).filter((key) => key !== "$schema" && key !== "schemaVersion");
 }
 
-const ENTRY_KEYS = new Set(Object.keys(ENTRY.shape));
-
 /** A preset may be called `presets`: then what stands there has a preset's own keys with a preset's values. */
 function isWrapped(value: Record<string, unknown>): boolean {
   if (!("presets" in value)) return false;
   const { presets } = value;
   if (typeof presets !== "object" || presets === null || Array.isArray(presets)) return true;
-  const keys = Object.keys(presets);
-  const readsLikeEntry = keys.length > 0 && keys.every((key) => ENTRY_KEYS.has(key)) &&
-    ENTRY.safeParse(presets).success;
+  const { entry } = formats ??= makeFormats();
+  const readsLikeEntry = Object.keys(presets).length > 0 && entry.safeParse(presets).success;
   return !readsLikeEntry;
 }
 
