@@ -62,7 +62,11 @@ export class Repositories {
    * @throws {ToolError} `not_a_git_repository`, `unsafe_repo_config`, `unsafe_repo_owner`, and what git throws.
    */
   async open(directory: string, signal?: AbortSignal): Promise<Repository> {
-    const real = await realDirectory(directory);
+    return await this.openReal(await realDirectory(directory), signal);
+  }
+
+  /** {@linkcode open} for a path that is real already. */
+  async openReal(real: string, signal?: AbortSignal): Promise<Repository> {
     const known = this.#checked.get(real);
     if (known && String(known.stamp) === String(stampOf(known.files))) return known.repository;
     const repository = await this.#discover(real, signal);

@@ -69,7 +69,7 @@ async function openBelow(
   const common = { label, path: path.resolve(repository.root, label), repository: null };
   try {
     const real = await resolveInReal(repository.root, label);
-    return { ...common, repository: await workspace.open(real) };
+    return { ...common, repository: await workspace.openReal(real) };
   } catch (error) {
     const { code, message } = asToolError(error);
     if (code === "cancelled") throw error;

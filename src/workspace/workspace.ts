@@ -94,7 +94,15 @@ export class Workspace {
    * @throws {ToolError} `root_not_allowed`, and what {@linkcode Repositories.open} throws.
    */
   async open(root: string): Promise<Repository> {
-    const repository = await this.#repositoryAt(root);
+    return await this.#fenced(root, await this.#repositoryAt(root));
+  }
+
+  /** {@linkcode open} for a path that is real already. */
+  async openReal(real: string): Promise<Repository> {
+    return await this.#fenced(real, await this.#deps.repositories.openReal(real, this.#signal));
+  }
+
+  async #fenced(root: string, repository: Repository): Promise<Repository> {
     const outside = [repository.root, repository.commonDir].find((place) => !this.#inside(place));
     if (outside === undefined || await this.#insideNow(outside)) return repository;
     throw new ToolError(

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { asToolError, ToolError } from "../../errors.ts";
-import { mapBounded, PARALLELISM } from "../../platform/pool.ts";
+import { mapBounded, PARALLELISM, Semaphore } from "../../platform/pool.ts";
 import { checkCommitish } from "../../git/refs.ts";
 import { shortStatus } from "../../git/short_status.ts";
 import { readStatus, readStatuses, type Status } from "../../git/status.ts";
@@ -133,11 +133,14 @@ async function inventoryOf(
   const maxRoots = input.maxRoots ?? DEFAULT_MAX_ROOTS;
   const omitted = Math.max(0, labels.length - maxRoots);
   const wanted = labels.slice(0, maxRoots);
+  // Opening is our own work and git's is not: while one part is opened, git reads the one before.
+  const turn = new Semaphore(1);
   const entries = labels.length === 0
     ? await entriesOf(context, [{ label: ".", path: repository.root, repository }], fixed)
     : (await fanOut(context, chunks(wanted), async (chunk) => {
-      const opened = chunk.map((label) => openNested(context.workspace, repository, label));
-      return await entriesOf(context, await Promise.all(opened), fixed);
+      const open = (label: string) => openNested(context.workspace, repository, label);
+      const opened = await turn.run(() => Promise.all(chunk.map(open)));
+      return await entriesOf(context, opened, fixed);
     }, wanted.length)).flat();
   return {
     workspace_root: repository.root,
@@ -181,7 +184,7 @@ async function entriesOf(
 
 /** Few enough that git does most of the starting, small enough that all cores have work to the end. */
 function chunks<T>(items: readonly T[]): T[][] {
-  const size = Math.max(4, Math.ceil(items.length / (PARALLELISM * 2)));
+  const size = Math.max(4, Math.ceil(items.length / PARALLELISM));
   const found: T[][] = [];
   for (let at = 0; at < items.length; at += size) found.push(items.slice(at, at + size));
   return found;
