@@ -95,13 +95,16 @@ export class Staging {
       base,
       "--",
     ];
-    const listing = await git.exec(tree, args, { ...this.#within, latin1: true });
+    const [listing, unusual] = await Promise.all([
+      git.exec(tree, args, { ...this.#within, latin1: true }),
+      listIndex(git, tree, this.#within),
+    ]);
     const records = listing.stdout.split("\0");
     const staged = records.filter((_, at) => at % 2 === 1);
     if (records.some((record, at) => at % 2 === 0 && record.endsWith(" U"))) {
       throw new EntryFailure("commit_failed", `unmerged paths: ${staged.join(", ")}`);
     }
-    for (const entry of await listIndex(git, tree, this.#within)) this.#unusual.set(entry.path, entry);
+    for (const entry of unusual) this.#unusual.set(entry.path, entry);
     this.#staged = new Set(staged.map((path) => new TextDecoder().decode(bytesOf(path))));
     if (staged.length === 0) return false;
     // Names are bytes to git, and not always UTF-8.
