@@ -83,6 +83,8 @@ class Batch {
   #base = "";
   /** The commits made, as git itself names them when it has made one. */
   readonly #made: string[] = [];
+  /** HEAD behind the last of them, whole or abbreviated: a hook may have put another one there. */
+  #last: string | null = null;
   #hooks = false;
 
   constructor(scope: BatchScope, index: PrivateIndex) {
@@ -114,6 +116,7 @@ class Batch {
   async #begin(): Promise<boolean> {
     const { git, tree, options, hooks } = this.#scope;
     [this.#start] = await resolveCommits(git, tree, ["HEAD"], options);
+    this.#last = this.#start;
     this.#base = this.#start ?? await this.#emptyTree();
     this.#hooks = hooks && await hasHooks(tree);
     return await this.#staging.setAside(this.#base, this.#start === null);
@@ -131,27 +134,30 @@ class Batch {
       const args = ["commit", "--no-status", "--file=-"];
       const within = { ...this.#within, hooks, programs: this.#hooks, stdin: message };
       const { stdout } = await git.exec(tree, args, within);
-      this.#made.push(COMMITTED.exec(stdout)?.[1] ?? "");
+      const [, oid = ""] = COMMITTED.exec(stdout) ?? [];
+      this.#made.push(oid);
+      this.#last = oid || await this.#head();
     } catch (error) {
       // What failed may have been a hook that runs when the commit is made already.
-      if (await this.#hasMoved()) this.#made.push("");
-      else {
+      const head = await this.#head();
+      const moved = this.#last === null ? head !== null : !head?.startsWith(this.#last);
+      if (!moved) {
         const failure = await this.#whyNot(error);
         await this.#index.restore();
         throw failure;
       }
+      this.#made.push(head ?? "");
+      this.#last = head;
     }
-    // A hook may have staged what it changed. Cancelling is not heeded: the commit stands.
-    if (this.#hooks) await this.#agree();
+    if (!this.#hooks) return;
+    // A hook may have moved HEAD on, or staged what it changed. Cancelling is not heeded: the commit stands.
+    this.#last = await this.#head();
+    await this.#agree();
   }
 
-  /** Whether HEAD is another commit than the last one that is known to be made. */
-  async #hasMoved(): Promise<boolean> {
+  async #head(): Promise<string | null> {
     const { git, tree, options } = this.#scope;
-    const [head] = await resolveCommits(git, tree, ["HEAD"], { ...options, signal: undefined });
-    const last = this.#made.at(-1);
-    if (last === undefined) return head !== this.#start;
-    return head === null || !head.startsWith(last);
+    return (await resolveCommits(git, tree, ["HEAD"], { ...options, signal: undefined }))[0];
   }
 
   /** Brings the user's index to what was committed; too late to fail for it. */

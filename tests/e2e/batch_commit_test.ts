@@ -255,6 +255,39 @@ Deno.test(
 );
 
 Deno.test(
+  "batch_commit tells made from refused behind hooks that amend or commit by themselves",
+  scene(async (server, repo) => {
+    const hook = (name: string, body: string) => {
+      const file = join(repo.dir, ".git", "hooks", name);
+      Deno.writeTextFileSync(file, `#!/bin/sh\n${body}\n`);
+      Deno.chmodSync(file, 0o755);
+    };
+    const commit = async (...names: string[]) => {
+      for (const name of names) repo.write(name, `${name}\n`);
+      return await server.payload("batch_commit", {
+        commits: names.map((name) => ({ message: name, files: [name] })),
+      });
+    };
+    hook("pre-commit", "! git diff --cached --name-only | grep -q refused");
+    hook(
+      "post-commit",
+      '[ -n "$AMENDING" ] || AMENDING=1 git commit -q --amend --no-verify -m "$(git log -1 --format=%s) amended"',
+    );
+    const amended = await commit("one.txt", "refused.txt");
+    assert.equal(amended.results.length, 2, JSON.stringify(amended));
+    assert.deepEqual([amended.ok, amended.committed, amended.results[1].error], [false, 1, "commit_failed"]);
+    assert.equal(repo.git("log", "-1", "--format=%s"), "one.txt amended");
+    assert.equal(amended.results[0].sha, repo.git("rev-parse", "--short=7", "HEAD"));
+    assert.equal(repo.git("status", "--porcelain"), "?? refused.txt");
+    hook("post-commit", '[ -n "$MORE" ] || MORE=1 git commit -q --no-verify --allow-empty -m more');
+    const followed = await commit("two.txt");
+    assert.equal(followed.ok, true);
+    assert.deepEqual(repo.git("log", "-2", "--format=%s").split("\n"), ["more", "two.txt"]);
+    assert.equal(followed.results[0].sha, repo.git("rev-parse", "--short=7", "HEAD~1"));
+  }),
+);
+
+Deno.test(
   "batch_commit with --no-hooks runs none",
   scene(async (server, repo) => {
     const file = join(repo.dir, ".git", "hooks", "pre-commit");

@@ -478,6 +478,14 @@ Deno.test(
       assert.equal((await refused(server, "git_merge", { sources: ["topic"] })).error, code);
       Deno.removeSync(mark);
     }
+    const lock = join(repo.dir, ".git", "index.lock");
+    Deno.writeTextFileSync(lock, "");
+    for (const tool of ["git_merge", "git_cherry_pick"]) {
+      const locked = await refused(server, tool, { sources: ["topic"] });
+      assert.deepEqual([locked.error, locked.lock], ["repo_locked", lock], tool);
+      assert.ok((locked.ageSeconds as number) >= 1);
+    }
+    Deno.removeSync(lock);
     Deno.mkdirSync(join(repo.dir, ".git", "rebase-merge"));
     assert.equal((await refused(server, "git_merge", { sources: ["topic"] })).error, "rebase_in_progress");
   }),
