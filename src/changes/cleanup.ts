@@ -61,7 +61,7 @@ async function clear(scope: ChangeScope, request: CleanupRequest, branch: string
     const { place, checkedOut } = use;
     if (!request.removeWorktrees || !checkedOut) return { kept: `in use at '${place}'` };
     if (place === tree.root || place === all[0].path) return { kept: `'${place}' is in use` };
-    if (!scope.mayTouch(place)) return { kept: `'${place}' lies outside of the allowed roots` };
+    if (!await scope.mayTouch(place)) return { kept: `'${place}' lies outside of the allowed roots` };
     if (isProtected(path.basename(place))) return { kept: `worktree '${place}' is protected` };
     const session = idOf(all[0].path, place);
     if (session !== null) {

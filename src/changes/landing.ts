@@ -19,7 +19,7 @@ export interface ChangeScope {
   /** The working tree that the call is for. */
   tree: Repository;
   /** Whether a directory lies where the server may write. */
-  mayTouch(directory: string): boolean;
+  mayTouch(directory: string): Promise<boolean>;
   options: GitOptions;
 }
 
@@ -62,7 +62,7 @@ export class Landing {
     const use = this.#destination.uses.get(branch);
     if (use === undefined) return true;
     const { git, tree, mayTouch, options } = this.#scope;
-    if (!use.checkedOut || (use.place !== tree.root && !mayTouch(use.place))) return false;
+    if (!use.checkedOut || (use.place !== tree.root && !await mayTouch(use.place))) return false;
     const there = await this.#open(use.place).catch(() => null);
     if (there === null || await operationUnderWay(there) !== null) return false;
     const status = await readStatus(git, there, options);

@@ -25,7 +25,8 @@ export async function hiddenEdits(
     else if (await lstatOrNull(join(tree.root, path))) present.push(path);
   }
   if (present.length === 0) return unreadable;
-  return await withIndexCopy(tree, async (env) => {
+  return await withIndexCopy(tree, async (copy) => {
+    const env = { GIT_INDEX_FILE: copy };
     await watchAgain(git, tree, present, { ...options, env });
     const changed = await git.exec(tree, ["diff-files", "--name-only", "-z"], { ...options, env });
     const wanted = new Set(present);

@@ -4,8 +4,7 @@
  */
 import { join } from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
-import { lstatOrNull } from "../platform/jail.ts";
-import { copyIndex } from "./index_copy.ts";
+import { copyIndex, withIndexCopy } from "./index_copy.ts";
 import type { Repository } from "./repository.ts";
 import { bytesOf, type GitOptions, type GitRunner } from "./runner.ts";
 import { waitForIndex } from "./write_lock.ts";
@@ -36,18 +35,9 @@ export class PrivateIndex {
     tree: Repository,
     work: (index: PrivateIndex) => Promise<T>,
   ): Promise<T> {
-    const file = join(tree.ownDir, `${COPY}${crypto.randomUUID().slice(0, 8)}`);
-    await sweep(tree.ownDir);
-    try {
-      const stamp = stampOf(indexOf(tree));
-      // A working tree in which nothing was ever staged has no index.
-      if (stamp !== "") copyIndex(indexOf(tree), file);
-      return await work(new PrivateIndex(git, tree, file, stamp));
-    } finally {
-      for (const name of [file, `${file}.lock`, `${file}.saved`, `${file}.ready`]) {
-        await Deno.remove(name).catch(() => {});
-      }
-    }
+    // Looked at before it is copied, so that a change in between is noticed.
+    const stamp = stampOf(indexOf(tree));
+    return await withIndexCopy(tree, (file) => work(new PrivateIndex(git, tree, file, stamp)));
   }
 
   /**
@@ -124,20 +114,6 @@ export class PrivateIndex {
     } finally {
       if (held) removeIfThere(lock);
     }
-  }
-}
-
-const COPY = "index-copy-";
-/** Copies this old are those of killed servers, milliseconds. */
-const STALE_MS = 3_600_000;
-
-async function sweep(directory: string): Promise<void> {
-  for (const { name } of await Array.fromAsync(Deno.readDir(directory)).catch(() => [])) {
-    if (!name.startsWith(COPY)) continue;
-    const file = join(directory, name);
-    // Its time of modification is that of the index it was copied from.
-    const made = (await lstatOrNull(file))?.ctime?.getTime() ?? Date.now();
-    if (Date.now() - made > STALE_MS) await Deno.remove(file).catch(() => {});
   }
 }
 

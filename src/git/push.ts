@@ -23,7 +23,7 @@ export interface PushPolicy {
   hooks: boolean;
   /** Push to repositories of this machine, when they lie where the server may write. */
   allowFileRemotes: boolean;
-  mayTouch(directory: string): boolean;
+  mayTouch(directory: string): Promise<boolean>;
 }
 
 const DETAIL = 1_000;
@@ -98,7 +98,7 @@ async function fileAccess(
       );
     }
     const real = await Deno.realPath(place).catch(() => place);
-    if (!mayTouch(real)) {
+    if (!await mayTouch(real)) {
       throw new ToolError(
         "push_failed",
         `remote '${remote}' at '${place}' lies outside of the allowed roots`,

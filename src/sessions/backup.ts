@@ -47,7 +47,8 @@ async function snapshotOf(
   session: Session,
   options: GitOptions,
 ): Promise<string | null> {
-  return await withIndexCopy(tree, async (env) => {
+  return await withIndexCopy(tree, async (copy) => {
+    const env = { GIT_INDEX_FILE: copy };
     const within: GitOptions = { ...options, write: true, env: { ...IDENTITY, ...env } };
     const ask = async (...args: string[]) => (await git.exec(tree, args, within)).stdout.trim();
     const commit = (treeOid: string, parents: readonly string[], message: string) =>

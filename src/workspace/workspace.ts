@@ -103,8 +103,8 @@ export class Workspace {
   }
 
   async #fenced(root: string, repository: Repository): Promise<Repository> {
-    const outside = [repository.root, repository.commonDir].find((place) => !this.#inside(place));
-    if (outside === undefined || await this.#insideNow(outside)) return repository;
+    const areas = await this.#allAreas();
+    if (within(areas, repository.root) && within(areas, repository.commonDir)) return repository;
     throw new ToolError(
       "root_not_allowed",
       `'${root}' belongs to the repository at '${repository.root}', which lies outside of the allowed roots`,
@@ -112,9 +112,9 @@ export class Workspace {
     );
   }
 
-  /** Whether a directory lies where the server may act; known only after a root was resolved. */
-  mayTouch(directory: string): boolean {
-    return this.#inside(directory);
+  /** Whether a directory lies where the server may act. */
+  async mayTouch(directory: string): Promise<boolean> {
+    return within(await this.#allAreas(), directory);
   }
 
   /** All roots to choose from: the client's own that are allowed, else the operator's. */
@@ -179,20 +179,8 @@ export class Workspace {
     return known;
   }
 
-  #known: string[] = [];
-
-  #inside(place: string): boolean {
-    return within(this.#known, place);
-  }
-
-  async #insideNow(place: string): Promise<boolean> {
-    await this.#allAreas();
-    return this.#inside(place);
-  }
-
-  async #allAreas(): Promise<string[]> {
-    this.#known = await (this.#areas ??= this.#findAreas());
-    return this.#known;
+  #allAreas(): Promise<string[]> {
+    return this.#areas ??= this.#findAreas();
   }
 
   async #findAreas(): Promise<string[]> {
