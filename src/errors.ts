@@ -297,6 +297,12 @@ export function asToolError(thrown: unknown): ToolError {
   return new ToolError(code, `internal error: ${messageOf(thrown)}`, { cause: thrown });
 }
 
+/** Whether an error ends the call, or belongs to the one root it came from. */
+export function endsCall(error: unknown): boolean {
+  const { code } = asToolError(error);
+  return code === "cancelled" || code === "git_not_found" || code === "git_too_old";
+}
+
 /** The message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

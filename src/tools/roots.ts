@@ -56,12 +56,6 @@ export async function fanOut<T, R>(
   });
 }
 
-/** Whether an error ends the call, or belongs to the one root it came from. */
-export function endsCall(error: unknown): boolean {
-  const { code } = asToolError(error);
-  return code === "cancelled" || code === "git_not_found" || code === "git_too_old";
-}
-
 /** Schema of an error that is a part of a payload: that of one root among others. */
 export const ERROR = z.strictObject({
   error: z.string(),

@@ -104,12 +104,10 @@ export class Workspace {
 
   async #fenced(root: string, repository: Repository): Promise<Repository> {
     const areas = await this.#allAreas();
-    if (within(areas, repository.root) && within(areas, repository.commonDir)) return repository;
-    throw new ToolError(
-      "root_not_allowed",
-      `'${root}' belongs to the repository at '${repository.root}', which lies outside of the allowed roots`,
-      { details: { root, repository: repository.root } },
-    );
+    const outside = [repository.root, repository.commonDir].find((place) => !within(areas, place));
+    if (outside === undefined) return repository;
+    const message = `the repository of '${root}' has its files in '${outside}', outside of the allowed roots`;
+    throw new ToolError("root_not_allowed", message, { details: { root, repository: outside } });
   }
 
   /** Whether a directory lies where the server may act. */

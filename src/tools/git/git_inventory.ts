@@ -1,16 +1,14 @@
 import * as z from "zod";
-import { asToolError, ToolError } from "../../errors.ts";
-import { mapBounded, PARALLELISM, Semaphore } from "../../platform/pool.ts";
+import { asToolError, endsCall, ToolError } from "../../errors.ts";
+import { PARALLELISM, Semaphore } from "../../platform/pool.ts";
 import { checkCommitish } from "../../git/refs.ts";
-import { shortStatus } from "../../git/short_status.ts";
-import { readStatus, readStatuses, type Status } from "../../git/status.ts";
-import { divergenceFrom } from "../../git/divergence.ts";
-import { type Nested, openNested } from "../../workspace/nested.ts";
+import { type FixedUpstream, modeOf, readInventory } from "../../workspace/inventory.ts";
+import { openNested } from "../../workspace/nested.ts";
 import { findPreset } from "../../workspace/presets.ts";
 import { joinedRoots } from "../../workspace/preset_merge.ts";
 import { firstFitting, shrinking } from "../budget.ts";
 import { fenced, oneLine } from "../markdown.ts";
-import { endsCall, ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
+import { ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
 const ENTRY = z.strictObject({
@@ -95,12 +93,7 @@ export const gitInventory = defineTool({
   },
 });
 
-interface Fixed {
-  remote: string;
-  branch: string;
-}
-
-function fixedUpstream(input: Input): Fixed | null {
+function fixedUpstream(input: Input): FixedUpstream | null {
   const [remote, branch] = [input.remote?.trim() ?? "", input.branch?.trim() ?? ""];
   if (remote === "" && branch === "") return null;
   if (remote === "" || branch === "") {
@@ -121,9 +114,10 @@ async function inventoryOf(
   context: ToolContext,
   root: string,
   input: Input,
-  fixed: Fixed | null,
+  fixed: FixedUpstream | null,
 ): Promise<Inventory> {
-  const repository = await context.workspace.open(root);
+  const { app: { git }, workspace, signal } = context;
+  const repository = await workspace.open(root);
   const found = input.preset === undefined ? undefined : await findPreset(repository.root, input.preset);
   const labels = joinedRoots({
     inline: input.nestedRoots ?? [],
@@ -136,11 +130,11 @@ async function inventoryOf(
   // Opening is our own work and git's is not: while one part is opened, git reads the one before.
   const turn = new Semaphore(1);
   const entries = labels.length === 0
-    ? await entriesOf(context, [{ label: ".", path: repository.root, repository }], fixed)
+    ? await readInventory(git, [{ label: ".", path: repository.root, repository }], fixed, signal)
     : (await fanOut(context, chunks(wanted), async (chunk) => {
-      const open = (label: string) => openNested(context.workspace, repository, label);
+      const open = (label: string) => openNested(workspace, repository, label);
       const opened = await turn.run(() => Promise.all(chunk.map(open)));
-      return await entriesOf(context, opened, fixed);
+      return await readInventory(git, opened, fixed, signal);
     }, wanted.length)).flat();
   return {
     workspace_root: repository.root,
@@ -151,37 +145,6 @@ async function inventoryOf(
   };
 }
 
-function modeOf(fixed: Fixed | null): "auto" | "fixed" {
-  return fixed ? "fixed" : "auto";
-}
-
-/** Entries in order; their statuses are read by one git. */
-async function entriesOf(
-  context: ToolContext,
-  nested: readonly Nested[],
-  fixed: Fixed | null,
-): Promise<Entry[]> {
-  const { app: { git }, signal } = context;
-  const options = { signal, oneOfMany: nested.length > 1 };
-  const trees = nested.flatMap(({ repository }) => repository && !repository.bare ? [repository] : []);
-  const read = trees.length > 1 ? await readStatuses(git, trees, options).catch(unlessEnding) : [];
-  return await mapBounded(nested, PARALLELISM, async ({ label, path, repository, problem }) => {
-    const common = { label, path, upstreamMode: modeOf(fixed) };
-    if (repository === null) return { ...common, skipReason: problem };
-    if (repository.bare) return { ...common, skipReason: "(bare repository — no working tree)" };
-    try {
-      const status = read[trees.indexOf(repository)] ?? await readStatus(git, repository, options);
-      const upstream = fixed
-        ? fixedFields(fixed, await divergenceFrom(git, repository, refOf(fixed), { signal }))
-        : autoFields(status);
-      return { ...common, ...stateOf(status), ...upstream };
-    } catch (error) {
-      if (endsCall(error)) throw error;
-      return { ...common, skipReason: asToolError(error).message };
-    }
-  });
-}
-
 /** Few enough that git does most of the starting, small enough that all cores have work to the end. */
 function chunks<T>(items: readonly T[]): T[][] {
   const size = Math.max(4, Math.ceil(items.length / PARALLELISM));
@@ -190,46 +153,7 @@ function chunks<T>(items: readonly T[]): T[][] {
   return found;
 }
 
-function unlessEnding(error: unknown): never[] {
-  if (endsCall(error)) throw error;
-  return [];
-}
-
-function stateOf(status: Status): Partial<Entry> {
-  const { header, lines } = shortStatus(status);
-  return {
-    branchStatus: [header, ...lines].join("\n"),
-    headAbbrev: status.branch ?? "HEAD",
-    ...(status.branch === null ? { detached: true as const } : {}),
-  };
-}
-
-function refOf({ remote, branch }: Fixed): string {
-  return `refs/remotes/${remote}/${branch}`;
-}
-
-type Upstream = Pick<Entry, "upstreamRef" | "ahead" | "behind" | "upstreamNote">;
-
-function fixedFields({ remote, branch }: Fixed, found: Status["divergence"]): Upstream {
-  const upstreamRef = `${remote}/${branch}`;
-  return found
-    ? { upstreamRef, ...counts(found), upstreamNote: `tracking ${upstreamRef}` }
-    : { upstreamRef, upstreamNote: `(no local ref ${upstreamRef} or unreadable)` };
-}
-
-function autoFields({ branch, upstream, divergence }: Status): Upstream {
-  if (branch === null) return { upstreamNote: "detached HEAD — no upstream" };
-  if (upstream === null) return { upstreamNote: "no upstream configured" };
-  return divergence
-    ? { upstreamRef: upstream, ...counts(divergence), upstreamNote: `tracking ${upstream}` }
-    : { upstreamRef: upstream, upstreamNote: `upstream ${upstream} (counts unreadable)` };
-}
-
-function counts({ ahead, behind }: NonNullable<Status["divergence"]>) {
-  return { ahead: String(ahead), behind: String(behind) };
-}
-
-function failed(root: string, error: unknown, fixed: Fixed | null): Inventory {
+function failed(root: string, error: unknown, fixed: FixedUpstream | null): Inventory {
   const isNone = asToolError(error).code === "not_a_git_repository";
   const skipReason = isNone ? "(not a git repository)" : asToolError(error).message;
   return {

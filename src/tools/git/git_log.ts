@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { asToolError, ToolError } from "../../errors.ts";
+import { asToolError, endsCall, ToolError } from "../../errors.ts";
 import { type Commit, countLog, type LogQuery, readLog } from "../../git/log.ts";
 import { parseRange } from "../../git/range.ts";
 import { checkCommitish, headOf, resolveCommits } from "../../git/refs.ts";
@@ -10,7 +10,7 @@ import { leadsOutside, relativeTo } from "../../platform/jail.ts";
 import { clipped, plain } from "../../platform/text.ts";
 import { firstFitting, shrinking } from "../budget.ts";
 import { span } from "../markdown.ts";
-import { endsCall, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
+import { fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
 const COMMIT = z.strictObject({

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { asToolError, ToolError } from "../../errors.ts";
+import { asToolError, endsCall, ToolError } from "../../errors.ts";
 import type { Repository } from "../../git/repository.ts";
 import { headOf } from "../../git/refs.ts";
 import { openNested } from "../../workspace/nested.ts";
@@ -7,7 +7,7 @@ import { findPreset, type ParityPair } from "../../workspace/presets.ts";
 import { joinedPairs } from "../../workspace/preset_merge.ts";
 import { firstFitting, shrinking } from "../budget.ts";
 import { fenced, oneLine } from "../markdown.ts";
-import { endsCall, ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
+import { ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
 const PAIR_INPUT = z.strictObject({

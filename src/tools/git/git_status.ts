@@ -2,10 +2,10 @@ import * as z from "zod";
 import { readSubmodules } from "../../workspace/nested.ts";
 import { inOrder, shortStatus } from "../../git/short_status.ts";
 import { readStatus, type Status } from "../../git/status.ts";
-import { asToolError } from "../../errors.ts";
+import { asToolError, endsCall } from "../../errors.ts";
 import { firstFitting, shrinking } from "../budget.ts";
 import { fenced, inlineOrFenced, oneLine } from "../markdown.ts";
-import { endsCall, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
+import { fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
 const FILES = z.array(z.string()).optional();

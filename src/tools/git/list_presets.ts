@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { asToolError } from "../../errors.ts";
+import { asToolError, endsCall } from "../../errors.ts";
 import { PRESET_FILE, readPresets } from "../../workspace/presets.ts";
 import { clipped } from "../../platform/text.ts";
 import { firstFitting, shrinking } from "../budget.ts";
 import { fenced, oneLine } from "../markdown.ts";
-import { endsCall, ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
+import { ERROR, errorPayload, fanOut, FORMAT, MANY_ROOTS, rootsOf } from "../roots.ts";
 import { defineTool, type ToolContext } from "../tool.ts";
 
 const PRESET = z.strictObject({
