@@ -55,7 +55,7 @@ Deno.test("git children of every tool, with the repository known", () =>
       await count("git_inventory", { nestedRoots: [".", ...nestedRoots] });
       assert.deepEqual(await count("git_status"), ["status"]);
       assert.deepEqual(await count("git_inventory"), ["status"]);
-      assert.deepEqual(await count("git_inventory", { nestedRoots }), ["for-each-repo"]);
+      assert.deepEqual(await count("git_inventory", { nestedRoots }), ["status-of-each"]);
       assert.deepEqual(await count("git_inventory", { remote: "origin", branch: "main" }), [
         "rev-list",
         "status",
