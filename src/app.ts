@@ -1,4 +1,5 @@
 /** The application: everything that lives as long as the server, built once and handed to every tool. */
+import { Library } from "./browse/library.ts";
 import { Repositories } from "./git/repository.ts";
 import { type GitObserver, GitRunner } from "./git/runner.ts";
 import { messageOf } from "./errors.ts";
@@ -21,6 +22,8 @@ export interface AppConfig {
   /** Directory of the session database, absolute. */
   database: string;
   base?: string;
+  /** `-repos`: directory whose repositories are served for browsing, absolute. */
+  repos?: string;
   /** Further allowed roots, absolute. */
   roots: readonly string[];
   readOnly: boolean;
@@ -43,6 +46,7 @@ export class App {
   readonly config: AppConfig;
   readonly git: GitRunner;
   readonly repositories: Repositories;
+  readonly library: Library;
   #store: Promise<SessionStore> | undefined;
   /** By common git directory. */
   #recovered = new Map<string, Promise<void>>();
@@ -50,7 +54,9 @@ export class App {
   /** @param env The server's environment; git children get the allowed part of it. */
   constructor(config: AppConfig, env: Record<string, string>, observer?: GitObserver) {
     this.config = config;
-    this.git = new GitRunner(env, [config.repo, ...config.roots], observer);
+    const places = [config.repo, ...config.roots, ...(config.repos === undefined ? [] : [config.repos])];
+    this.git = new GitRunner(env, places, observer);
+    this.library = new Library(this.git, config.repos);
     this.repositories = new Repositories(this.git, config.trustRepoConfig);
   }
 
@@ -94,6 +100,7 @@ export class App {
 
   /** Ends children and closes the database; a second time it does nothing. The app is of no use afterwards. */
   async close(): Promise<void> {
+    this.library.close();
     await endAllChildren();
     const store = this.#store;
     this.#store = undefined;

@@ -253,6 +253,26 @@ export const ERRORS = {
     meaning: "The session database cannot be opened or written.",
     next: "Check that the -db directory exists and is writable for this user.",
   },
+  NOT_FOUND: {
+    meaning: "The repository, file, directory or commit is not there.",
+    next: "Look with gb_list_repos, gb_list_files or gb_find_files.",
+  },
+  INVALID_REQUEST: {
+    meaning: "An argument cannot be understood, such as a query that does not parse or an unknown revision.",
+    next: "Correct what the message names and call again.",
+  },
+  FILE_TOO_LARGE: {
+    meaning: "What would be returned is larger than 128 KB.",
+    next: "Give startLine and endLine, or search the file with gb_file_search.",
+  },
+  ACCESS_DENIED: {
+    meaning: "The repository is there, and its config or its place forbid to read it.",
+    next: "Read the message; the operator can widen what is allowed.",
+  },
+  index_unavailable: {
+    meaning: "The search index cannot be opened or written.",
+    next: "Check the directory of -db; the index can be deleted at any time and is built again.",
+  },
   database_corrupt: {
     meaning: "The session database is damaged or is not one of ours; it was left as it is.",
     next: "Move the file away: the next start makes a new one and takes up the worktrees it finds in git.",

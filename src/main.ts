@@ -59,6 +59,7 @@ function appOf(line: CommandLine): App {
     repoGiven: line.repo !== undefined,
     database: resolve(line.db ?? "."),
     base: line.base,
+    repos: line.repos === undefined ? undefined : resolve(line.repos),
     roots: line.roots.map((root) => resolve(root)),
     readOnly: line.readOnly,
     trustRepoConfig: line.trustRepoConfig,

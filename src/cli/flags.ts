@@ -24,6 +24,11 @@ export const FLAGS = [
     value: "branch",
     help: "Base branch of sessions (default: main, origin's HEAD, master, current)",
   },
+  {
+    name: "repos",
+    value: "directory",
+    help: "Directory whose repositories are served for browsing and search (default: the roots)",
+  },
   { name: "root", value: "directory", repeatable: true, help: "Further directory that tools may work in" },
   { name: "read-only", help: "Serve only tools that read" },
   { name: "toolsets", value: "a,b", repeatable: true, help: "Serve only these toolsets" },
@@ -65,6 +70,7 @@ export interface CommandLine {
   repo?: string;
   db?: string;
   base?: string;
+  repos?: string;
   roots: string[];
   readOnly: boolean;
   toolsets: string[];
@@ -140,6 +146,7 @@ function assemble(values: ReadonlyMap<string, string[]>, operands: string[]): Co
     repo: one("repo"),
     db: one("db"),
     base: one("base"),
+    repos: one("repos"),
     roots: values.get("root") ?? [],
     readOnly: values.has("read-only"),
     toolsets: list("toolsets"),

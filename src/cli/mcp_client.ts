@@ -20,7 +20,7 @@ export class DemoClient {
 
   /** @param flags Flags of the server. */
   constructor(flags: readonly string[], cwd: string) {
-    this.#child = start({ ...ownProgram(flags), cwd, env: Deno.env.toObject() });
+    this.#child = start({ ...ownProgram(flags), cwd, env: Deno.env.toObject(), group: true });
     this.#input = this.#child.stdin.getWriter();
     this.#listen();
   }

@@ -4,7 +4,7 @@
 import { delimiter } from "node:path";
 import { ToolError } from "../errors.ts";
 import { PARALLELISM, Semaphore } from "../platform/pool.ts";
-import { run, type RunResult } from "../platform/process.ts";
+import { run, type RunResult, start } from "../platform/process.ts";
 import { clipped, redacted } from "../platform/text.ts";
 import { findGit, type GitBinary, trustedDirectories } from "./binary.ts";
 import { gitEnvironment, HARDENED, NO_HOOKS } from "./environment.ts";
@@ -119,27 +119,43 @@ export class GitRunner {
     };
   }
 
+  /** Starts a reading git that is talked to until its input is closed, as `git cat-file --batch-command`. */
+  async converse(place: GitPlace, args: readonly string[]): Promise<Deno.ChildProcess> {
+    const { file } = await this.binary();
+    this.#observer?.(args, 0);
+    try {
+      return start({
+        file,
+        args: argsOf(place, args, {}),
+        cwd: place.root,
+        env: this.#envOf(place, {}),
+        quiet: true,
+      });
+    } catch (error) {
+      if (isMissing(error)) throw await this.#missing(place, error);
+      throw error;
+    }
+  }
+
+  #envOf(place: GitPlace, options: GitOptions): Record<string, string> {
+    return {
+      ...this.#env,
+      ...(place.ceiling === undefined ? {} : { GIT_CEILING_DIRECTORIES: place.ceiling }),
+      ...(options.write ? {} : { GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1" }),
+      ...(options.network ? { GIT_ALLOW_PROTOCOL: "https:ssh", GIT_NO_LAZY_FETCH: "0" } : {}),
+      ...options.env,
+    };
+  }
+
   async #spawn(place: GitPlace, args: readonly string[], options: GitOptions): Promise<RunResult> {
     const binary = await this.binary();
     const started = performance.now();
     try {
       return await run({
         file: binary.file,
-        args: [
-          ...HARDENED,
-          ...(options.hooks ? [] : NO_HOOKS),
-          ...(options.oneOfMany ? SINGLE_THREADED : []),
-          ...(place.gitDir ? [`--git-dir=${place.gitDir}`] : []),
-          ...args,
-        ],
+        args: argsOf(place, args, options),
         cwd: place.root,
-        env: {
-          ...this.#env,
-          ...(place.ceiling === undefined ? {} : { GIT_CEILING_DIRECTORIES: place.ceiling }),
-          ...(options.write ? {} : { GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1" }),
-          ...(options.network ? { GIT_ALLOW_PROTOCOL: "https:ssh", GIT_NO_LAZY_FETCH: "0" } : {}),
-          ...options.env,
-        },
+        env: this.#envOf(place, options),
         stdin: options.stdin,
         timeoutMs: options.timeoutMs ?? (options.write ? WRITE_TIMEOUT_MS : READ_TIMEOUT_MS),
         maxStdout: options.maxStdout ?? MAX_STDOUT,
@@ -149,9 +165,7 @@ export class GitRunner {
         onStderr: options.onStderr,
       });
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-        throw await this.#missing(place, error);
-      }
+      if (isMissing(error)) throw await this.#missing(place, error);
       throw error;
     } finally {
       this.#observer?.(args, performance.now() - started);
@@ -170,6 +184,20 @@ export class GitRunner {
     this.#binary = undefined;
     return new ToolError("git_not_found", "the git program has gone from where it was", { cause });
   }
+}
+
+function argsOf(place: GitPlace, args: readonly string[], options: GitOptions): string[] {
+  return [
+    ...HARDENED,
+    ...(options.hooks ? [] : NO_HOOKS),
+    ...(options.oneOfMany ? SINGLE_THREADED : []),
+    ...(place.gitDir ? [`--git-dir=${place.gitDir}`] : []),
+    ...args,
+  ];
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
 }
 
 function latin1Of(bytes: Uint8Array): string {

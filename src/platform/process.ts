@@ -109,10 +109,14 @@ export async function run(options: RunOptions): Promise<RunResult> {
 }
 
 /** What a long-lived child is started with; the rules of {@linkcode RunOptions} hold. */
-export type StartOptions = Pick<RunOptions, "file" | "args" | "cwd" | "env">;
+export interface StartOptions extends Pick<RunOptions, "file" | "args" | "cwd" | "env" | "group"> {
+  /** Its standard error is of no interest; without it, it goes to ours. */
+  quiet?: boolean;
+}
 
-/** Starts a child that is talked to over its pipes until its input is closed; its errors go to ours. */
+/** Starts a child that is talked to over its pipes until its input is closed. */
 export function start(options: StartOptions): Deno.ChildProcess {
+  const group = options.group ?? false;
   const child = new Deno.Command(options.file, {
     args: [...options.args],
     cwd: options.cwd,
@@ -120,10 +124,10 @@ export function start(options: StartOptions): Deno.ChildProcess {
     clearEnv: true,
     stdin: "piped",
     stdout: "piped",
-    stderr: "inherit",
-    detached: UNIX,
+    stderr: options.quiet ? "null" : "inherit",
+    detached: UNIX && group,
   }).spawn();
-  live.set(child, true);
+  live.set(child, group);
   child.status.finally(() => live.delete(child));
   return child;
 }

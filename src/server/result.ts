@@ -37,7 +37,12 @@ const WORDING: Record<Toolset, (error: ToolError) => string> = {
     JSON.stringify({ status: "failure", message: error.message, error: error.code, next: error.next }),
   browse: (error) =>
     JSON.stringify({
-      error: { code: error.code, message: error.message, next: error.next, ...error.details },
+      error: {
+        code: error.code === "invalid_arguments" ? "INVALID_REQUEST" : error.code,
+        message: error.message,
+        next: error.next,
+        ...error.details,
+      },
     }),
   files: (error) =>
     JSON.stringify({ error: error.code, message: error.message, next: error.next, ...error.details }),

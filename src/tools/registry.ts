@@ -1,6 +1,10 @@
 /** All tools, and which of them a server serves. */
 // @ts-types="@types/picomatch"
 import picomatch from "picomatch";
+import { gbFindFiles } from "./browse/gb_find_files.ts";
+import { gbListFiles } from "./browse/gb_list_files.ts";
+import { gbListRepos } from "./browse/gb_list_repos.ts";
+import { gbReadFile } from "./browse/gb_read_file.ts";
 import { batchCommit } from "./git/batch_commit.ts";
 import { gitCherryPick } from "./git/git_cherry_pick.ts";
 import { gitDiffSummary } from "./git/git_diff_summary.ts";
@@ -20,6 +24,7 @@ export const TOOLS: readonly Tool[] = [
   ...[createWorktree, removeSessionTool, getSessions],
   ...[gitStatus, gitInventory, gitParity, listPresets, gitLog, gitDiffSummary],
   ...[batchCommit, gitMerge, gitCherryPick],
+  ...[gbListRepos, gbListFiles, gbReadFile, gbFindFiles],
 ];
 
 /** Which tools the operator wants; names may be globs such as `git_*`. */

@@ -27,6 +27,8 @@ export interface WorkspaceConfig {
   repoGiven: boolean;
   /** Every `-root`, absolute. */
   roots: readonly string[];
+  /** `-repos`: what lies below it may be looked at and worked on, but is no root to choose unasked. */
+  repos?: string;
 }
 
 /** What resolving needs of its surroundings. */
@@ -121,7 +123,7 @@ export class Workspace {
   }
 
   async #listRoots(): Promise<string[]> {
-    const { repo, repoGiven, roots } = this.#config;
+    const { repo, repoGiven, roots, repos } = this.#config;
     const areas = await this.#allAreas();
     const fromClient: string[] = [];
     for (const root of await this.#deps.clientRoots()) {
@@ -129,7 +131,8 @@ export class Workspace {
       if (within(areas, real) && !fromClient.includes(root)) fromClient.push(root);
     }
     if (fromClient.length > 0) return fromClient;
-    return repoGiven || roots.length === 0 ? [...new Set([repo, ...roots])] : [...new Set(roots)];
+    if (repoGiven || (roots.length === 0 && repos === undefined)) return [...new Set([repo, ...roots])];
+    return roots.length > 0 ? [...new Set(roots)] : [repos!];
   }
 
   async #named({ workspaceRoot, sessionId }: RootChoice): Promise<string | null> {
@@ -182,13 +185,14 @@ export class Workspace {
   }
 
   async #findAreas(): Promise<string[]> {
-    const { repo, repoGiven, roots } = this.#config;
+    const { repo, repoGiven, roots, repos } = this.#config;
     const areas: Area[] = [];
     const add = async (directory: string, wholeRepository: boolean) => {
       areas.push({ directory: await realPathOf(directory), wholeRepository });
     };
     if (repoGiven) await add(repo, true);
     for (const root of roots) await add(root, false);
+    if (repos !== undefined) await add(repos, false);
     if (areas.length === 0) {
       for (const root of await this.#deps.clientRoots()) await add(root, true);
     }

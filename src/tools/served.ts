@@ -1,0 +1,33 @@
+/** What the browsing tools share: how counts are read, and how a repository is named. */
+import * as z from "zod";
+import type { View } from "../browse/view.ts";
+import type { ToolContext } from "./tool.ts";
+
+/** The argument that names one repository. */
+export const REPO = z.string().max(1000).describe("name from gb_list_repos");
+/** The argument that names several. */
+export const REPOS = z.array(REPO).max(1000);
+/** The argument that names a commit. */
+export const REVISION = z.string().max(600).optional().describe(
+  "branch, tag or SHA; default branch if omitted",
+);
+/** A count: below 1 stands for the default, above the maximum for the maximum. */
+export const COUNT = z.int().optional();
+/** How many to pass over. */
+export const OFFSET = z.int().optional();
+
+/** A count as it is meant. */
+export function countOf(given: number | undefined, usual: number, most: number): number {
+  return given === undefined || given < 1 ? usual : Math.min(given, most);
+}
+
+/** An offset as it is meant. */
+export function offsetOf(given: number | undefined): number {
+  return Math.max(0, given ?? 0);
+}
+
+/** The view of the repository of that name. */
+export async function viewOf({ app, workspace }: ToolContext, repo: string): Promise<View> {
+  await app.git.binary();
+  return await app.library.viewOf(workspace, repo);
+}
