@@ -8,6 +8,7 @@ import { endAllChildren } from "./platform/process.ts";
 import { recover } from "./sessions/recover.ts";
 import { mainRepository, type SessionScope } from "./sessions/scope.ts";
 import { worktreeOf } from "./sessions/list.ts";
+import type { SearchEngine } from "./search/engine.ts";
 import { SessionStore } from "./sessions/store.ts";
 import { Workspace } from "./workspace/workspace.ts";
 
@@ -24,6 +25,8 @@ export interface AppConfig {
   base?: string;
   /** `-repos`: directory whose repositories are served for browsing, absolute. */
   repos?: string;
+  /** URL of the program's own module, which the worker that indexes is started from. */
+  program?: string;
   /** Further allowed roots, absolute. */
   roots: readonly string[];
   readOnly: boolean;
@@ -47,6 +50,8 @@ export class App {
   readonly git: GitRunner;
   readonly repositories: Repositories;
   readonly library: Library;
+  readonly #places: readonly string[];
+  #search: SearchEngine | undefined;
   #store: Promise<SessionStore> | undefined;
   /** By common git directory. */
   #recovered = new Map<string, Promise<void>>();
@@ -57,6 +62,7 @@ export class App {
     const places = [config.repo, ...config.roots, ...(config.repos === undefined ? [] : [config.repos])];
     this.git = new GitRunner(env, places, observer);
     this.library = new Library(this.git, config.repos);
+    this.#places = places;
     this.repositories = new Repositories(this.git, config.trustRepoConfig);
   }
 
@@ -98,8 +104,23 @@ export class App {
     return scope;
   }
 
+  /** The search engine. */
+  async search(): Promise<SearchEngine> {
+    if (this.#search) return this.#search;
+    // SQLite and the query language are of no use to most calls.
+    const [{ LocalEngine }, { Background }] = await Promise.all([
+      import("./search/local_engine.ts"),
+      import("./search/index/background.ts"),
+    ]);
+    const { database: directory, program } = this.config;
+    const background = new Background(directory, this.#places, program);
+    return this.#search ??= new LocalEngine({ git: this.git, directory, background });
+  }
+
   /** Ends children and closes the database; a second time it does nothing. The app is of no use afterwards. */
   async close(): Promise<void> {
+    this.#search?.close();
+    this.#search = undefined;
     this.library.close();
     await endAllChildren();
     const store = this.#store;

@@ -11,6 +11,8 @@ import { log, setLogLevel } from "./platform/log.ts";
 import { messageOf } from "./errors.ts";
 import { serveOnStdio } from "./server/stdio.ts";
 import { selectTools } from "./tools/registry.ts";
+import { WORKER_NAME } from "./search/index/background.ts";
+import type { WorkerScope } from "./search/index/worker.ts";
 import { VERSION } from "./version.ts";
 
 const EXIT_USAGE = 2;
@@ -59,6 +61,7 @@ function appOf(line: CommandLine): App {
     repoGiven: line.repo !== undefined,
     database: resolve(line.db ?? "."),
     base: line.base,
+    program: import.meta.url,
     repos: line.repos === undefined ? undefined : resolve(line.repos),
     roots: line.roots.map((root) => resolve(root)),
     readOnly: line.readOnly,
@@ -68,7 +71,10 @@ function appOf(line: CommandLine): App {
   }, Deno.env.toObject());
 }
 
-if (import.meta.main) {
+if (globalThis.name === WORKER_NAME) {
+  const { serveIndexJobs } = await import("./search/index/worker.ts");
+  serveIndexJobs(globalThis as unknown as WorkerScope);
+} else if (import.meta.main) {
   try {
     Deno.exit(await main(Deno.args));
   } catch (error) {

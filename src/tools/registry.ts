@@ -1,6 +1,8 @@
 /** All tools, and which of them a server serves. */
 // @ts-types="@types/picomatch"
 import picomatch from "picomatch";
+import { gbCommitSearch } from "./browse/gb_commit_search.ts";
+import { gbFileSearch } from "./browse/gb_file_search.ts";
 import { gbFindFiles } from "./browse/gb_find_files.ts";
 import { gbListFiles } from "./browse/gb_list_files.ts";
 import { gbListRepos } from "./browse/gb_list_repos.ts";
@@ -24,7 +26,7 @@ export const TOOLS: readonly Tool[] = [
   ...[createWorktree, removeSessionTool, getSessions],
   ...[gitStatus, gitInventory, gitParity, listPresets, gitLog, gitDiffSummary],
   ...[batchCommit, gitMerge, gitCherryPick],
-  ...[gbListRepos, gbListFiles, gbReadFile, gbFindFiles],
+  ...[gbListRepos, gbListFiles, gbReadFile, gbFindFiles, gbFileSearch, gbCommitSearch],
 ];
 
 /** Which tools the operator wants; names may be globs such as `git_*`. */

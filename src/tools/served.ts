@@ -1,6 +1,9 @@
 /** What the browsing tools share: how counts are read, and how a repository is named. */
 import * as z from "zod";
 import type { View } from "../browse/view.ts";
+import { asToolError, endsCall } from "../errors.ts";
+import { mapBounded, PARALLELISM } from "../platform/pool.ts";
+import type { Target } from "../search/engine.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** The argument that names one repository. */
@@ -30,4 +33,25 @@ export function offsetOf(given: number | undefined): number {
 export async function viewOf({ app, workspace }: ToolContext, repo: string): Promise<View> {
   await app.git.binary();
   return await app.library.viewOf(workspace, repo);
+}
+
+/**
+ * The repositories that a search is about. One that was named has to be readable; among all of them, those that
+ * are not are passed over.
+ */
+export async function targetsOf(
+  { app, workspace }: ToolContext,
+  repos: readonly string[] | undefined,
+): Promise<Target[]> {
+  await app.git.binary();
+  const chosen = await app.library.choose(workspace, repos);
+  const targets = await mapBounded(chosen, PARALLELISM, async (served): Promise<Target[]> => {
+    try {
+      return [{ served, view: await app.library.view(workspace, served) }];
+    } catch (error) {
+      if (repos?.length || endsCall(error) || asToolError(error).code === "internal_error") throw error;
+      return [];
+    }
+  });
+  return targets.flat();
 }

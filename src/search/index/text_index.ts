@@ -1,0 +1,203 @@
+/**
+ * Which documents hold which words: a full-text table without content, and the list of all words, which is what
+ * makes parts of words findable. A document holds a part of a word exactly when it holds a word with that part.
+ */
+import { isWordUnit, wordsOf } from "../match/text.ts";
+import type { IndexStore } from "./store.ts";
+
+/** What of a store a text index needs. */
+type Tables = Pick<IndexStore, "run" | "row" | "rows">;
+
+/** Terms of one full-text query: each costs a few microseconds and has to be looked up in the table. */
+const TERMS_A_QUERY = 1_000;
+/** So many are looked up one by one, at ten microseconds each. */
+const FEW_WORDS = 5_000;
+/** Words that are remembered as written down; bounded, because a large tree has millions. */
+const REMEMBERED_WORDS = 400_000;
+
+/** A full-text table and its words. */
+export class TextIndex {
+  readonly #tables: Tables;
+  readonly #name: string;
+  /** All words, each between line feeds; those of ASCII alone are searched much faster. */
+  #ascii = "\n";
+  #other = "\n";
+  #readRows = 0;
+  #written = new Set<string>();
+  #writtenRows = 0;
+  #waiting: { id: number; lower: string }[] = [];
+  #fresh = new Set<string>();
+
+  constructor(tables: Tables, name: string) {
+    this.#tables = tables;
+    this.#name = name;
+  }
+
+  /** The statements that make the tables. See https://www.sqlite.org/fts5.html, Contentless Tables. */
+  static schema(name: string): string {
+    return `
+      CREATE VIRTUAL TABLE ${name}_words USING fts5(text, content='', tokenize="ascii tokenchars '_'");
+      CREATE VIRTUAL TABLE ${name}_terms USING fts5vocab(${name}_words, 'row');
+      CREATE TABLE ${name}_vocabulary (id INTEGER PRIMARY KEY, words TEXT NOT NULL);
+    `;
+  }
+
+  /** Adds a document; it is written by {@linkcode flush}. */
+  add(id: number, lower: string): void {
+    for (const word of wordsOf(lower)) {
+      if (!this.#written.has(word)) this.#fresh.add(word);
+    }
+    this.#waiting.push({ id, lower });
+  }
+
+  /** Writes what was added, and the words that no document had before, in the transaction of the caller. */
+  flush(): void {
+    const { run, row } = this.#bound();
+    const added = this.#newWords();
+    for (const word of added) this.#written.add(word);
+    for (const { id, lower } of this.#waiting) {
+      run(`INSERT INTO ${this.#name}_words (rowid, text) VALUES (?, ?)`, id, lower);
+    }
+    if (added.length > 0) {
+      const sql = `INSERT INTO ${this.#name}_vocabulary (words) VALUES (?)`;
+      const { id } = run(sql, added.join("\n"));
+      // What stands between was read already.
+      if (id === this.#writtenRows + 1) this.#writtenRows = id;
+    }
+    this.#fresh.clear();
+    this.#waiting = [];
+  }
+
+  /** Forgets what was added, when the transaction did not come to its end. */
+  discard(): void {
+    this.#waiting = [];
+    this.#fresh.clear();
+    this.#written.clear();
+    this.#writtenRows = 0;
+  }
+
+  /** The words with a text in them. */
+  wordsWith(part: string): string[] {
+    this.#read();
+    const found = [...occurrences(this.#ascii, part), ...occurrences(this.#other, part)];
+    return [...new Set(found)];
+  }
+
+  /** Every word. */
+  *words(): Generator<string> {
+    this.#read();
+    for (const all of [this.#ascii, this.#other]) {
+      for (let at = 1; at < all.length;) {
+        const end = all.indexOf("\n", at);
+        yield all.slice(at, end);
+        at = end + 1;
+      }
+    }
+  }
+
+  /** Calls back with every document that holds one of the words; documents may come twice. */
+  documentsWith(words: readonly string[], take: (id: number) => void): void {
+    for (let at = 0; at < words.length; at += TERMS_A_QUERY) {
+      const terms = words.slice(at, at + TERMS_A_QUERY).map(quoted).join(" OR ");
+      this.documentsMatching(terms, take);
+    }
+  }
+
+  /** Calls back with every document that matches an FTS5 expression. */
+  documentsMatching(expression: string, take: (id: number) => void): void {
+    const sql = `SELECT group_concat(rowid) FROM ${this.#name}_words WHERE ${this.#name}_words MATCH ?`;
+    const list = this.#tables.row(sql, expression)?.[0] as string | null;
+    if (list === null || list === undefined) return;
+    let id = 0;
+    for (let i = 0; i < list.length; i++) {
+      const digit = list.charCodeAt(i) - 48;
+      if (digit >= 0) id = id * 10 + digit;
+      else {
+        take(id);
+        id = 0;
+      }
+    }
+    take(id);
+  }
+
+  /** The documents that match an expression best, with bm25: the higher the better. */
+  ranked(expression: string, limit: number): Map<number, number> {
+    const sql = `SELECT rowid, rank FROM ${this.#name}_words WHERE ${this.#name}_words MATCH ? LIMIT ?`;
+    return new Map(
+      this.#tables.rows(sql, expression, limit).map(([id, rank]) => [Number(id), -Number(rank)]),
+    );
+  }
+
+  optimize(): void {
+    this.#tables.run(`INSERT INTO ${this.#name}_words (${this.#name}_words) VALUES ('optimize')`);
+  }
+
+  /** Those of the fresh words that are not in the list, as far as that can be known cheaply: twice does no harm. */
+  #newWords(): string[] {
+    const { row } = this.#bound();
+    const fresh = [...this.#fresh];
+    if (fresh.length <= FEW_WORDS) {
+      const known = `SELECT 1 FROM ${this.#name}_terms WHERE term = ?`;
+      return fresh.filter((word) => row(known, word) === undefined);
+    }
+    if (this.#written.size + fresh.length > REMEMBERED_WORDS) this.#written.clear();
+    const last = Number(row(`SELECT max(id) FROM ${this.#name}_vocabulary`)?.[0] ?? 0);
+    if (last > this.#writtenRows) {
+      const sql = `SELECT words FROM ${this.#name}_vocabulary WHERE id > ? ORDER BY id DESC`;
+      for (const [words] of this.#tables.rows(sql, this.#writtenRows)) {
+        for (const word of (words as string).split("\n")) this.#written.add(word);
+        if (this.#written.size > REMEMBERED_WORDS) break;
+      }
+    }
+    this.#writtenRows = last;
+    return fresh.filter((word) => !this.#written.has(word));
+  }
+
+  #bound() {
+    const tables = this.#tables;
+    return { run: tables.run.bind(tables), row: tables.row.bind(tables) };
+  }
+
+  /** Reads the words that were added since the last time. */
+  #read(): void {
+    const last = this.#tables.row(`SELECT max(id) FROM ${this.#name}_vocabulary`)?.[0];
+    if (this.#readRows === Number(last ?? 0)) return;
+    const ascii: string[] = [];
+    const other: string[] = [];
+    const rows = this.#tables.rows(
+      `SELECT id, words FROM ${this.#name}_vocabulary WHERE id > ? ORDER BY id`,
+      this.#readRows,
+    );
+    for (const [id, words] of rows) {
+      this.#readRows = Number(id);
+      for (const word of (words as string).split("\n")) (isAscii(word) ? ascii : other).push(word);
+    }
+    if (ascii.length > 0) this.#ascii += ascii.join("\n") + "\n";
+    if (other.length > 0) this.#other += other.join("\n") + "\n";
+  }
+}
+
+/** An FTS5 string. */
+export function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+function* occurrences(all: string, part: string): Generator<string> {
+  for (let at = all.indexOf(part, 1); at >= 0; at = all.indexOf(part, at)) {
+    const start = all.lastIndexOf("\n", at) + 1;
+    const end = all.indexOf("\n", at);
+    yield all.slice(start, end);
+    at = end;
+  }
+}
+
+function isAscii(word: string): boolean {
+  for (let i = 0; i < word.length; i++) if (word.charCodeAt(i) >= 128) return false;
+  return true;
+}
+
+/** Whether a text is a part of a word, and nothing else. */
+export function isWordPart(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (!isWordUnit(text.charCodeAt(i))) return false;
+  return text !== "";
+}

@@ -1,0 +1,54 @@
+/** The inside of the worker that indexes behind the calls: the same program, started under another name. */
+import { messageOf } from "../../errors.ts";
+import { ObjectReader } from "../../git/object_reader.ts";
+import { listCommits } from "../../git/history.ts";
+import { GitRunner } from "../../git/runner.ts";
+import { listTree } from "../../git/trees.ts";
+import { withLock } from "../../platform/lock.ts";
+import type { IndexJob, JobDone } from "./background.ts";
+import { indexBlobs } from "./blob_indexer.ts";
+import { indexCommits } from "./commit_indexer.ts";
+import { IndexStore } from "./store.ts";
+
+/** The worker's own scope, as far as it is used here. */
+export interface WorkerScope {
+  onmessage: ((event: MessageEvent<IndexJob>) => void) | null;
+  postMessage(message: JobDone): void;
+}
+
+const BUSY_MS = 30_000;
+/** Another process that indexes the same thing is waited for, and then nothing is left to do. */
+const LOCK_MS = 600_000;
+
+/** Answers jobs until the worker is ended. */
+export function serveIndexJobs(scope: WorkerScope): void {
+  scope.onmessage = async ({ data }) => {
+    const done: JobDone = { blobs: 0, commits: 0, bytes: 0, milliseconds: 0 };
+    const started = performance.now();
+    try {
+      await work(data, done);
+    } catch (error) {
+      done.problem = messageOf(error);
+    }
+    done.milliseconds = performance.now() - started;
+    scope.postMessage(done);
+  };
+}
+
+async function work({ directory, repository, commit, places }: IndexJob, done: JobDone): Promise<void> {
+  const git = new GitRunner(Deno.env.toObject(), places);
+  const objects = new ObjectReader(git, repository);
+  const store = IndexStore.open(directory, BUSY_MS);
+  try {
+    await withLock(`${store.file}.lock`, async () => {
+      const { oids, kinds } = await listTree(git, repository, `${commit}^{tree}`);
+      const blobs = await indexBlobs(store, objects, oids.filter((_, nth) => kinds[nth] === "file"));
+      const history = await listCommits(git, repository, commit);
+      const commits = await indexCommits(store, git, repository, history);
+      Object.assign(done, { blobs: blobs.done, commits: commits.done, bytes: blobs.bytes + commits.bytes });
+    }, { waitMs: LOCK_MS });
+  } finally {
+    store.close();
+    objects.close();
+  }
+}
