@@ -94,8 +94,11 @@ export class ObjectReader {
   async #conversation(option: string): Promise<Conversation> {
     const known = this.#conversations.get(option);
     if (known && !(await known).over) return await known;
-    const opened = this.#git.converse(this.#repository, ["cat-file", option])
-      .then((child) => new Conversation(child));
+    const flushes = option === "--batch-command";
+    const args = ["cat-file", option, ...(flushes ? ["--buffer"] : [])];
+    const opened = this.#git.converse(this.#repository, args).then((child) =>
+      new Conversation(child, flushes)
+    );
     this.#conversations.set(option, opened);
     opened.catch(() => this.#conversations.delete(option));
     return await opened;
@@ -116,6 +119,9 @@ class Conversation {
   over = false;
   readonly #child: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  /** Git keeps its answers until it is told to give them: many in one piece come much quicker. */
+  readonly #flushes: boolean;
+  #unsent = "";
   #questions: Question[] = [];
   /** Index of the first open question: taking from the front of an array would copy it each time. */
   #first = 0;
@@ -125,8 +131,9 @@ class Conversation {
   #filled = 0;
   #watchdog: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(child: Deno.ChildProcess) {
+  constructor(child: Deno.ChildProcess, flushes: boolean) {
     this.#child = child;
+    this.#flushes = flushes;
     this.#writer = child.stdin.getWriter();
     void this.#listen();
   }
@@ -136,8 +143,16 @@ class Conversation {
     if (this.over) return Promise.reject(new GitEnded());
     this.#questions.push({ line, withBytes, resolve, reject });
     this.#watch();
-    this.#writer.write(ENCODER.encode(`${line}\n`)).catch(() => this.#end());
+    if (this.#unsent === "") queueMicrotask(() => this.#send());
+    this.#unsent += `${line}\n`;
     return promise;
+  }
+
+  /** Sends what was asked since the last time. */
+  #send(): void {
+    const lines = this.#unsent + (this.#flushes ? "flush\n" : "");
+    this.#unsent = "";
+    this.#writer.write(ENCODER.encode(lines)).catch(() => this.#end());
   }
 
   close(): void {

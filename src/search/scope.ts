@@ -26,13 +26,14 @@ export const UNKNOWN = 0;
 export const NO_TEXT = -1;
 
 const MOST_ROWS = 1_000_000;
-const MOST_TEXT = 24 * 1024 * 1024;
+const MOST_TEXT = 12 * 1024 * 1024;
 const MOST_TEXTS = 4_096;
 
 /** Rows by blob name, as long as one store is open. */
 export class Rows {
   readonly #store: IndexStore | null;
   #known = new Map<string, number>();
+  #complete = new WeakMap<Listing, Int32Array>();
 
   /** @param store Null when there is no index: then everything is unknown. */
   constructor(store: IndexStore | null) {
@@ -40,7 +41,10 @@ export class Rows {
   }
 
   /** The rows of a listing. */
-  of({ oids, kinds }: Listing): Pick<FileScope, "rows" | "unknown"> {
+  of(listing: Listing): Pick<FileScope, "rows" | "unknown"> {
+    const complete = this.#complete.get(listing);
+    if (complete) return { rows: complete, unknown: 0 };
+    const { oids, kinds } = listing;
     if (this.#known.size > MOST_ROWS) this.#known.clear();
     const rows = new Int32Array(oids.length);
     let unknown = 0;
@@ -49,6 +53,7 @@ export class Rows {
       if (row === UNKNOWN) unknown++;
       rows[i] = row;
     }
+    if (unknown === 0) this.#complete.set(listing, rows);
     return { rows, unknown };
   }
 
@@ -66,15 +71,29 @@ const texts = new LruMap<string, Prepared>(MOST_TEXTS, {
   most: MOST_TEXT,
 });
 
+/** How a text is read. */
+export interface TextOptions {
+  /** It is likely to be asked for again. */
+  keep: boolean;
+  /** It is known to be text, and not too large. */
+  checked: boolean;
+}
+
 /** The text of a blob, ready to be searched; null when it is none, or too large. */
-export async function preparedText({ objects }: View, oid: string): Promise<Prepared | null> {
+export async function preparedText(
+  { objects }: View,
+  oid: string,
+  { keep, checked }: TextOptions,
+): Promise<Prepared | null> {
   const known = texts.get(oid);
   if (known) return known;
-  const info = await objects.info(oid);
-  if (info?.type !== "blob" || info.size > LARGEST_INDEXED) return null;
+  if (!checked) {
+    const info = await objects.info(oid);
+    if (info?.type !== "blob" || info.size > LARGEST_INDEXED) return null;
+  }
   const blob = await objects.read(oid);
   if (!blob || isBinary(blob.bytes)) return null;
   const prepared = prepare(textOf(blob.bytes));
-  texts.set(oid, prepared);
+  if (keep) texts.set(oid, prepared);
   return prepared;
 }

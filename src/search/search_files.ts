@@ -19,8 +19,9 @@ import { patternOf, type TextPattern } from "./match/pattern.ts";
 import type { Prepared } from "./match/text.ts";
 import { pathForms, refForms, valueMatcher } from "./match/value.ts";
 import type { Leaf, Query } from "./query/ast.ts";
+import { mapBounded } from "../platform/pool.ts";
 import { type FileScope, NO_TEXT, preparedText, UNKNOWN } from "./scope.ts";
-import { hitsOf } from "./snippets.ts";
+import { definesIn, hitsOf } from "./snippets.ts";
 
 /** One path of a scope, and its text once that was looked at. */
 interface Thing {
@@ -33,8 +34,11 @@ interface Scored extends Thing {
   score: number;
 }
 
-/** Texts that are looked at before the next ones are read. */
-const WINDOW = 128;
+/** Texts in memory at a time, and how often it is told how many were looked at. */
+const AT_ONCE = 64;
+const REPORTED = 500;
+/** Texts that are worth keeping for the next search. */
+const FEW = 600;
 /** So many of the best are looked into to find the definitions among them. */
 const LOOKED_INTO = 60;
 /** Documents whose rank is asked for; what stands in more of them is told apart by other things. */
@@ -95,27 +99,28 @@ async function matching(
       (truth === YES ? sure : open).push({ scope, at });
     }
   }
-  for (let from = 0; from < open.length; from += WINDOW) {
+  // Many texts would push everything else out of the cache.
+  const keep = open.length <= FEW;
+  let done = 0;
+  await mapBounded(open, AT_ONCE, async (thing) => {
     if (signal?.aborted) throw new ToolError("cancelled", "the call was cancelled");
-    progress?.(from, open.length);
-    const some = open.slice(from, from + WINDOW);
-    await Promise.all(some.map((thing) => textOf(thing)));
-    for (const thing of some) {
-      const truth = decide(query, (judge): Truth => {
-        const known = judge.judge(thing);
-        return known === MAYBE ? judge.verify(thing) ? YES : NO : known;
-      });
-      if (truth === YES) sure.push({ scope: thing.scope, at: thing.at });
-      // Texts have a cache of their own; here all of them would stay in memory.
-      thing.text = undefined;
-    }
-  }
+    await textOf(thing, keep);
+    const truth = decide(query, (judge): Truth => {
+      const known = judge.judge(thing);
+      return known === MAYBE ? judge.verify(thing) ? YES : NO : known;
+    });
+    if (truth === YES) sure.push({ scope: thing.scope, at: thing.at });
+    thing.text = undefined;
+    if (++done % REPORTED === 0) progress?.(done, open.length);
+  });
   return sure;
 }
 
-async function textOf(thing: Thing): Promise<Prepared | null> {
+async function textOf(thing: Thing, keep = true): Promise<Prepared | null> {
   if (thing.text !== undefined) return thing.text;
-  return thing.text = await preparedText(thing.scope.view, thing.scope.listing.oids[thing.at]);
+  const { scope: { view, listing, rows }, at } = thing;
+  // What is in the index was found to be text of a bearable size.
+  return thing.text = await preparedText(view, listing.oids[at], { keep, checked: rows[at] !== UNKNOWN });
 }
 
 async function judgeOf(
@@ -230,8 +235,7 @@ async function definitionsFirst(
   await Promise.all(head.map((thing) => textOf(thing)));
   if (signal?.aborted) throw new ToolError("cancelled", "the call was cancelled");
   for (const thing of head) {
-    const defines = thing.text && hitsOf(thing.text, patterns).some((hit) => hit.defines);
-    if (defines) thing.score += POINTS.definition;
+    if (thing.text && definesIn(thing.text, patterns)) thing.score += POINTS.definition;
   }
   return [...head.sort(byScore), ...ranked.slice(LOOKED_INTO)];
 }

@@ -10,9 +10,12 @@ export interface Chunk {
   content: string;
 }
 
-/** A line with something on it. */
+/** A place with something in it. */
 export interface Hit {
-  /** 0-based; a match over several lines has its first and its last. */
+  /** Offsets of its first character and of the one behind its last. */
+  start: number;
+  end: number;
+  /** 0-based line of its first character, and of its last. */
   first: number;
   last: number;
   /** It looks like the place where the thing is defined. */
@@ -21,32 +24,42 @@ export interface Hit {
 
 /** Hits of one pattern that are looked at in one file. */
 const MOST_HITS = 500;
+/** The same while files are only compared. */
+const MOST_SCREENED = 40;
 const LONGEST_LINE = 400;
 const DEFINES =
   /\b(?:abstract|class|interface|struct|enum|union|trait|impl|record|object|protocol|module|namespace|package|typedef|type|def|defp|defmodule|defmacro|fn|fun|func|function|sub|proc|procedure|macro|const|let|var|val|static|define)\b[\s*&"'(]*$/;
 const ASSIGNED =
   /^\s*(?:[:=]\s*(?:async\s*)?(?:function\b|\(|class\b|lambda\b)|\([^;]*\)\s*(?:\{|->|=>|:\s*$))/;
 
-/** Where patterns stand in a text, by lines in their order. */
-export function hitsOf(text: Prepared, patterns: readonly TextPattern[]): Hit[] {
-  const starts = lineStarts(text.text);
-  const hits = new Map<number, Hit>();
-  for (const pattern of patterns) {
-    let left = MOST_HITS;
-    for (const span of pattern.spans(text)) {
-      const first = lineAt(starts, span[0]);
-      const last = lineAt(starts, Math.max(span[0], span[1] - 1));
-      const known = hits.get(first);
-      const defines = isDefinition(text.text, span, starts[first]);
-      hits.set(first, {
-        first,
-        last: Math.max(last, known?.last ?? 0),
-        defines: defines || (known?.defines ?? false),
-      });
-      if (--left === 0) break;
-    }
+/** Where patterns stand in a text, one for each line, in their order. */
+export function hitsOf(prepared: Prepared, patterns: readonly TextPattern[]): Hit[] {
+  const { text } = prepared;
+  const spans = patterns.flatMap((pattern) => firstOf(pattern.spans(prepared), MOST_HITS));
+  spans.sort((a, b) => a[0] - b[0]);
+  const hits: Hit[] = [];
+  let [line, known] = [0, 0];
+  for (const span of spans) {
+    const [start, end] = span;
+    line += feedsIn(text, known, start);
+    known = start;
+    const last = line + feedsIn(text, start, end - 1);
+    const defines = isDefinition(text, span);
+    const before = hits.at(-1);
+    if (before?.first === line) {
+      before.last = Math.max(before.last, last);
+      before.end = Math.max(before.end, end);
+      before.defines ||= defines;
+    } else hits.push({ start, end, first: line, last, defines });
   }
-  return [...hits.values()].sort((a, b) => a.first - b.first);
+  return hits;
+}
+
+/** Whether one of the first places looks like a definition. */
+export function definesIn(prepared: Prepared, patterns: readonly TextPattern[]): boolean {
+  return patterns.some((pattern) =>
+    firstOf(pattern.spans(prepared), MOST_SCREENED).some((span) => isDefinition(prepared.text, span))
+  );
 }
 
 /**
@@ -56,30 +69,69 @@ export function hitsOf(text: Prepared, patterns: readonly TextPattern[]): Hit[] 
  * @param contextLines Lines around a hit, half of them before it.
  */
 export function chunksOf(text: string, hits: readonly Hit[], contextLines: number, most: number): Chunk[] {
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
   const half = Math.floor(contextLines / 2);
-  const windows: { from: number; to: number }[] = [];
+  const windows: Window[] = [];
   for (const hit of [...hits].sort((a, b) => Number(b.defines) - Number(a.defines))) {
-    const from = Math.max(0, hit.first - half);
-    const to = Math.min(lines.length - 1, hit.last + half);
-    // One window more is one chunk more only where it stands apart from the others.
-    if (windows.some((window) => from >= window.from && to <= window.to)) continue;
-    if (windows.length === most) continue;
-    windows.push({ from, to });
+    if (windows.length === most) break;
+    const window = windowAround(text, hit, half);
+    if (windows.some((other) => window.from >= other.from && window.to <= other.to)) continue;
+    windows.push(window);
   }
   windows.sort((a, b) => a.from - b.from);
-  const merged: { from: number; to: number }[] = [];
+  const merged: Window[] = [];
   for (const window of windows) {
     const last = merged.at(-1);
-    if (last && window.from <= last.to + 1) last.to = Math.max(last.to, window.to);
-    else merged.push({ ...window });
+    if (!last || window.from > last.to + 1) merged.push({ ...window });
+    else if (window.to > last.to) [last.to, last.end] = [window.to, window.end];
   }
-  return merged.map(({ from, to }) => ({
+  return merged.map(({ from, to, start, end }) => ({
     startLine: from + 1,
     endLine: to + 1,
-    content: lines.slice(from, to + 1).map((line, at) => `${from + at + 1}: ${shortened(line)}\n`).join(""),
+    content: text.slice(start, end).split("\n")
+      .map((line, at) => `${from + at + 1}: ${shortened(line)}\n`).join(""),
   }));
+}
+
+/** Lines, 0-based and both included, with the offsets of their text. */
+interface Window {
+  from: number;
+  to: number;
+  start: number;
+  end: number;
+}
+
+function windowAround(text: string, hit: Hit, half: number): Window {
+  let start = text.lastIndexOf("\n", hit.start - 1) + 1;
+  if (hit.start === 0) start = 0;
+  let from = hit.first;
+  for (; from > hit.first - half && start > 0; from--) {
+    start = start === 1 ? 0 : text.lastIndexOf("\n", start - 2) + 1;
+  }
+  let end = lineEnd(text, Math.max(hit.start, hit.end - 1));
+  let to = hit.last;
+  // A line feed at the very end starts no further line.
+  for (; to < hit.last + half && end < text.length - 1; to++) end = lineEnd(text, end + 1);
+  return { from, to, start, end };
+}
+
+function lineEnd(text: string, at: number): number {
+  const feed = text.indexOf("\n", at);
+  return feed < 0 ? text.length : feed;
+}
+
+function feedsIn(text: string, from: number, to: number): number {
+  let count = 0;
+  for (let at = text.indexOf("\n", from); at >= 0 && at < to; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}
+
+function firstOf<T>(items: Iterable<T>, most: number): T[] {
+  const first: T[] = [];
+  for (const item of items) {
+    first.push(item);
+    if (first.length === most) break;
+  }
+  return first;
 }
 
 function shortened(line: string): string {
@@ -87,26 +139,11 @@ function shortened(line: string): string {
 }
 
 /** Whether what stands before a match, or behind it, is how definitions are written in most languages. */
-function isDefinition(text: string, [start, end]: Span, lineStart: number): boolean {
+function isDefinition(text: string, [start, end]: Span): boolean {
+  const lineStart = start === 0 ? 0 : text.lastIndexOf("\n", start - 1) + 1;
   const before = text.slice(Math.max(lineStart, start - 80), start);
   if (/[\w.]$/.test(before)) return false;
   if (DEFINES.test(before)) return !/^\w/.test(text.slice(end, end + 1));
-  return /^\s*(?:[\w<>,*&\s]*\s)?$/.test(before) && ASSIGNED.test(text.slice(end, end + 120).split("\n")[0]);
-}
-
-function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  return starts;
-}
-
-/** The last line that starts at or before an offset. */
-function lineAt(starts: readonly number[], offset: number): number {
-  let [low, high] = [0, starts.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (starts[middle] <= offset) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return /^\s*(?:[\w<>,*&\s]*\s)?$/.test(before) &&
+    ASSIGNED.test(text.slice(end, end + 120).split("\n", 1)[0]);
 }

@@ -71,13 +71,15 @@ export class Background {
       this.#worker = undefined;
       return;
     }
-    this.#worker ??= this.#start();
-    this.#worker.postMessage(this.#running);
+    // What is sent to a worker that is still loading is lost: it asks for its first job.
+    if (this.#worker) this.#worker.postMessage(this.#running);
+    else this.#worker = this.#start();
   }
 
   #start(): Worker {
     const worker = new Worker(this.#program!, { type: "module", name: WORKER_NAME });
-    worker.onmessage = ({ data }: MessageEvent<JobDone>) => this.#done(data);
+    worker.onmessage = ({ data }: MessageEvent<JobDone | typeof READY>) =>
+      data === READY ? worker.postMessage(this.#running) : this.#done(data);
     worker.onerror = (event) => {
       event.preventDefault();
       this.#worker = undefined;
@@ -103,6 +105,9 @@ export class Background {
     this.#next();
   }
 }
+
+/** What a worker says when it can take jobs. */
+export const READY = "ready";
 
 /** By this name the program knows that it runs as the worker. */
 export const WORKER_NAME = "orchestragent-index";

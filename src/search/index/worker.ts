@@ -5,7 +5,7 @@ import { listCommits } from "../../git/history.ts";
 import { GitRunner } from "../../git/runner.ts";
 import { listTree } from "../../git/trees.ts";
 import { withLock } from "../../platform/lock.ts";
-import type { IndexJob, JobDone } from "./background.ts";
+import { type IndexJob, type JobDone, READY } from "./background.ts";
 import { indexBlobs } from "./blob_indexer.ts";
 import { indexCommits } from "./commit_indexer.ts";
 import { IndexStore } from "./store.ts";
@@ -13,7 +13,7 @@ import { IndexStore } from "./store.ts";
 /** The worker's own scope, as far as it is used here. */
 export interface WorkerScope {
   onmessage: ((event: MessageEvent<IndexJob>) => void) | null;
-  postMessage(message: JobDone): void;
+  postMessage(message: JobDone | typeof READY): void;
 }
 
 const BUSY_MS = 30_000;
@@ -33,6 +33,7 @@ export function serveIndexJobs(scope: WorkerScope): void {
     done.milliseconds = performance.now() - started;
     scope.postMessage(done);
   };
+  scope.postMessage(READY);
 }
 
 async function work({ directory, repository, commit, places }: IndexJob, done: JobDone): Promise<void> {
