@@ -38,7 +38,7 @@ const DEFAULT_CONTEXT = 10;
 const MOST_CONTEXT = 200;
 const CHUNKS = 3;
 /** A query of nothing but wildcards. */
-const ANYTHING = /^[\s*?]+$/;
+const ANYTHING = /^[\s*?]*[*?][\s*?]*$/;
 
 /** `gb_file_search`: code by what is in it. */
 export const gbFileSearch = defineTool({
