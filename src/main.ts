@@ -37,6 +37,8 @@ async function main(args: readonly string[]): Promise<number> {
         return await (await import("./cli/call.ts")).callFromShell(app, tools, line.operands);
       case "doctor":
         return await (await import("./cli/doctor.ts")).examine(app);
+      case "index":
+        return await (await import("./cli/index.ts")).buildIndex(app);
       case "serve":
         log("info", `serving ${tools.length} tool(s) for ${app.config.repo}`);
         await serveOnStdio(app, tools);

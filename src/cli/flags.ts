@@ -57,7 +57,7 @@ export const FLAGS = [
 ] as const satisfies readonly Flag[];
 
 /** Subcommands; without one the program serves MCP on standard input and output. */
-export const COMMANDS = ["serve", "call", "doctor", "demo"] as const;
+export const COMMANDS = ["serve", "call", "doctor", "index", "demo"] as const;
 
 /** One of {@linkcode COMMANDS}. */
 export type Command = (typeof COMMANDS)[number];

@@ -8,12 +8,13 @@ export function helpText(): string {
     flag.help,
   ]);
   const width = Math.max(...rows.map(([left]) => left.length)) + 2;
-  return `orchestragent-mcp: an MCP server that gives coding agents git worktree sessions
+  return `orchestragent-mcp: an MCP server that gives coding agents git worktree sessions, git, and code search
 
 Usage:
   orchestragent-mcp [flags]                       serve MCP on standard input and output
   orchestragent-mcp [flags] call <tool> '<json>'  call one tool and print the result
   orchestragent-mcp [flags] doctor                check git, repository, database and permissions
+  orchestragent-mcp [flags] index                 index all served repositories now
   orchestragent-mcp [flags] demo                  show a session's life in a throw-away repository;
                                                   with -repo, list the sessions of that repository
 
