@@ -85,7 +85,7 @@ function relative(a: string, b: string): number {
   const longest = Math.max(a.length, b.length);
   if (longest === 0) return 1;
   // A part of the name is what people remember of it.
-  if (b.length > 2 && (a.includes(b) || b.includes(a)) && a !== "") return 0.3;
+  if (a !== b && Math.min(a.length, b.length) > 2 && (a.includes(b) || b.includes(a))) return 0.3;
   return editDistance(a, b, Math.ceil(longest * FAR)) / longest;
 }
 

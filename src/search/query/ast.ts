@@ -88,5 +88,6 @@ function quoted(text: string): string {
 }
 
 function escaped(text: string): string {
+  if (/^(?:AND|OR|NOT)$/.test(text)) return `\\${text}`;
   return text.replace(/[\s()[\]{}"~^*?:\\]|^(?:[-+!/]|&&|\|\|)/g, "\\$&");
 }

@@ -156,9 +156,9 @@ class Parser {
       throw this.#error("the phrase is empty", "text between the quotation marks");
     }
     const slop = this.#tilde();
-    if (slop === null || slop === 0) return { kind: "text", text, quoted: true };
+    if (!slop) return { kind: "text", text, quoted: true };
     const words = text.trim().split(/\s+/);
-    return { kind: "near", words, slop: slop === "" ? 0 : Math.floor(slop) };
+    return { kind: "near", words, slop: Math.floor(slop) };
   }
 
   #range(): Match {
