@@ -6,9 +6,12 @@ export interface Row {
   what: string;
   ours: number;
   floor: number;
-  /** Largest ratio, or largest value of ours when there is nothing to compare with. */
+  /** Largest ratio, or largest value of ours when there is nothing to compare with; Infinity without one. */
   limit: number;
-  unit: "×" | "ms" | "MiB";
+  /** The limit is the smallest value. */
+  atLeast?: boolean;
+  /** With `×`, of times; with `× MB`, of sizes. */
+  unit: "×" | "× MB" | "ms" | "MiB" | "MB/s";
   note: string;
 }
 
@@ -46,6 +49,16 @@ export async function inTurns(
     }
   }
   return times.map(median);
+}
+
+/** What is compared with the limit. */
+export function valueOf({ ours, floor, unit }: Row): number {
+  return unit.startsWith("×") ? ours / floor : ours;
+}
+
+/** Whether a row misses its limit. */
+export function isOver(row: Row): boolean {
+  return row.atLeast ? valueOf(row) < row.limit : valueOf(row) > row.limit;
 }
 
 export async function section(name: string, work: () => Promise<void>): Promise<void> {

@@ -1,5 +1,6 @@
 /** Searching files: the index says where to look, the text itself has the last word. */
 import { ToolError } from "../errors.ts";
+import type { Listing } from "../git/trees.ts";
 import type { FileSearch, Found, FoundFile } from "./engine.ts";
 import {
   compile,
@@ -42,7 +43,7 @@ const FEW = 600;
 /** So many of the best are looked into to find the definitions among them. */
 const LOOKED_INTO = 60;
 /** Documents whose rank is asked for; what stands in more of them is told apart by other things. */
-const MOST_RANKED = 2_000;
+const MOST_RANKED = 500;
 const POINTS = { definition: 8, fileName: 4, path: 2 };
 
 /** The files of the scopes that match. */
@@ -200,21 +201,27 @@ function rank(found: readonly Thing[], leaves: readonly Leaf[], index: IndexStor
     const row = thing.scope.rows[thing.at];
     let score = 0;
     for (const ranks of scores) score += ranks.get(row) ?? 0;
-    return { ...thing, score: score + namePoints(thing.scope.listing.paths[thing.at], names) };
+    return { ...thing, score: score + namePoints(lowerPaths(thing.scope.listing)[thing.at], names) };
   });
   return scored.sort(byScore);
 }
 
+/** @param path In lower case. */
 function namePoints(path: string, names: readonly string[]): number {
-  if (names.length === 0) return 0;
-  const lower = path.toLowerCase();
-  const slash = lower.lastIndexOf("/");
   let points = 0;
   for (const name of names) {
-    const at = lower.lastIndexOf(name);
-    if (at >= 0) points += at > slash ? POINTS.fileName : POINTS.path;
+    const at = path.lastIndexOf(name);
+    if (at >= 0) points += at > path.lastIndexOf("/") ? POINTS.fileName : POINTS.path;
   }
   return points;
+}
+
+const inLowerCase = new WeakMap<Listing, string[]>();
+
+function lowerPaths(listing: Listing): string[] {
+  const known = inLowerCase.get(listing) ?? listing.paths.map((path) => path.toLowerCase());
+  inLowerCase.set(listing, known);
+  return known;
 }
 
 function byScore(a: Scored, b: Scored): number {

@@ -71,7 +71,7 @@ function textCandidates(index: TextIndex, text: string): Candidates {
     const words = index.wordsWith(text);
     return words.length > MOST_WORDS
       ? { sure: NONE, maybe: ALL }
-      : { sure: withWords(index, words), maybe: NONE };
+      : { sure: collected((take) => index.documentsWithPart(words, text, take)), maybe: NONE };
   }
   return { sure: NONE, maybe: phraseCandidates(index, text) };
 }
@@ -125,16 +125,16 @@ function partOf(index: TextIndex, word: string): string[] {
 }
 
 function withWords(index: TextIndex, words: readonly string[]): DocumentSet {
-  if (words.length === 0) return NONE;
-  const found = new Bitset();
-  index.documentsWith(words, (id) => found.add(id));
-  return found;
+  return words.length === 0 ? NONE : collected((take) => index.documentsWith(words, take));
 }
 
 function matching(index: TextIndex, expression: string): DocumentSet {
-  if (expression === "") return NONE;
+  return expression === "" ? NONE : collected((take) => index.documentsMatching(expression, take));
+}
+
+function collected(tell: (take: (id: number) => void) => void): DocumentSet {
   const found = new Bitset();
-  index.documentsMatching(expression, (id) => found.add(id));
+  tell((id) => found.add(id));
   return found;
 }
 

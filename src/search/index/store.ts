@@ -11,7 +11,7 @@ import { TextIndex } from "./text_index.ts";
 /** Name of the index beside the session database. */
 export const INDEX_FILE = ".orchestragent-mcp.index.db";
 /** Raised when what is stored, or how words are cut, changes: an index of another version is built anew. */
-const VERSION = 1;
+const VERSION = 2;
 const APPLICATION = 0x6f6d6370;
 
 const SCHEMA = `
@@ -67,7 +67,10 @@ export class IndexStore {
   static #open(file: string, busyMs: number): IndexStore {
     const db = new DatabaseSync(file, { timeout: busyMs });
     try {
-      db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000");
+      // A file that exists already keeps the mode it was made with.
+      db.exec(
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000",
+      );
       const version = () => Number(Object.values(db.prepare("PRAGMA user_version").get()!)[0]);
       if (version() === 0) {
         db.exec("BEGIN IMMEDIATE");
@@ -126,7 +129,8 @@ export class IndexStore {
   optimize(): void {
     this.blobs.optimize();
     this.messages.optimize();
-    this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    // What merging has left empty goes back to the disk.
+    this.#db.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
   close(): void {

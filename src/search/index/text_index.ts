@@ -2,8 +2,10 @@
  * Which documents hold which words: a full-text table without content, and the list of all words, which is what
  * makes parts of words findable. A document holds a part of a word exactly when it holds a word with that part.
  */
-import { isWordUnit, wordsOf } from "../match/text.ts";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { isWordUnit } from "../match/text.ts";
 import type { IndexStore } from "./store.ts";
+import { SeenWords } from "./seen_words.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 /** What of a store a text index needs. */
@@ -13,8 +15,6 @@ type Tables = Pick<IndexStore, "run" | "row" | "rows">;
 const TERMS_A_QUERY = 1_000;
 /** So many are looked up one by one, at ten microseconds each. */
 const FEW_WORDS = 5_000;
-/** Words that are remembered as written down; bounded, because a large tree has millions. */
-const REMEMBERED_WORDS = 400_000;
 
 /** A full-text table and its words. */
 export class TextIndex {
@@ -24,10 +24,10 @@ export class TextIndex {
   #ascii = new Vocabulary();
   #other = new Vocabulary();
   #readRows = 0;
-  #written = new Set<string>();
-  #writtenRows = 0;
+  #seen = new SeenWords();
+  #seenRows = 0;
   #waiting: { id: number; lower: string }[] = [];
-  #fresh = new Set<string>();
+  #fresh: string[] = [];
 
   constructor(tables: Tables, name: string) {
     this.#tables = tables;
@@ -39,15 +39,13 @@ export class TextIndex {
     return `
       CREATE VIRTUAL TABLE ${name}_words USING fts5(text, content='', tokenize="ascii tokenchars '_'");
       CREATE VIRTUAL TABLE ${name}_terms USING fts5vocab(${name}_words, 'row');
-      CREATE TABLE ${name}_vocabulary (id INTEGER PRIMARY KEY, words TEXT NOT NULL);
+      CREATE TABLE ${name}_vocabulary (id INTEGER PRIMARY KEY, words BLOB NOT NULL);
     `;
   }
 
   /** Adds a document; it is written by {@linkcode flush}. */
   add(id: number, lower: string): void {
-    for (const word of wordsOf(lower)) {
-      if (!this.#written.has(word)) this.#fresh.add(word);
-    }
+    for (const word of this.#seen.addAll(lower)) this.#fresh.push(word);
     this.#waiting.push({ id, lower });
   }
 
@@ -55,26 +53,25 @@ export class TextIndex {
   flush(): void {
     const run = this.#tables.run.bind(this.#tables);
     const added = this.#newWords();
-    for (const word of added) this.#written.add(word);
     for (const { id, lower } of this.#waiting) {
       run(`INSERT INTO ${this.#name}_words (rowid, text) VALUES (?, ?)`, id, lower);
     }
     if (added.length > 0) {
       const sql = `INSERT INTO ${this.#name}_vocabulary (words) VALUES (?)`;
-      const { id } = run(sql, added.join("\n"));
+      const { id } = run(sql, packed(added));
       // What stands between was read already.
-      if (id === this.#writtenRows + 1) this.#writtenRows = id;
+      if (id === this.#seenRows + 1) this.#seenRows = id;
     }
-    this.#fresh.clear();
+    this.#fresh = [];
     this.#waiting = [];
   }
 
   /** Forgets what was added, when the transaction did not come to its end. */
   discard(): void {
     this.#waiting = [];
-    this.#fresh.clear();
-    this.#written.clear();
-    this.#writtenRows = 0;
+    this.#fresh = [];
+    this.#seen.clear();
+    this.#seenRows = 0;
   }
 
   /** The words with a text in them. */
@@ -92,9 +89,30 @@ export class TextIndex {
 
   /** Calls back with every document that holds one of the words; documents may come twice. */
   documentsWith(words: readonly string[], take: (id: number) => void): void {
-    for (let at = 0; at < words.length; at += TERMS_A_QUERY) {
-      const terms = words.slice(at, at + TERMS_A_QUERY).map(quoted).join(" OR ");
-      this.documentsMatching(terms, take);
+    this.#documentsWithTerms(words.map(quoted), take);
+  }
+
+  /**
+   * {@linkcode documentsWith} for all the words with a text in them. What begins as one of them does up to the end
+   * of the text has it too, so that families of words are asked for at once.
+   */
+  documentsWithPart(words: readonly string[], part: string, take: (id: number) => void): void {
+    const families = new Map<string, string[]>();
+    for (const word of words) {
+      const prefix = word.slice(0, word.indexOf(part) + part.length);
+      const family = families.get(prefix);
+      if (family) family.push(word);
+      else families.set(prefix, [word]);
+    }
+    const terms = [...families].map(([prefix, family]) =>
+      family.length > 1 ? `${quoted(prefix)} *` : quoted(family[0])
+    );
+    this.#documentsWithTerms(terms, take);
+  }
+
+  #documentsWithTerms(terms: readonly string[], take: (id: number) => void): void {
+    for (let at = 0; at < terms.length; at += TERMS_A_QUERY) {
+      this.documentsMatching(terms.slice(at, at + TERMS_A_QUERY).join(" OR "), take);
     }
   }
 
@@ -127,25 +145,26 @@ export class TextIndex {
     this.#tables.run(`INSERT INTO ${this.#name}_words (${this.#name}_words) VALUES ('optimize')`);
   }
 
-  /** Those of the fresh words that are not in the list, as far as that can be known cheaply: twice does no harm. */
+  /** Those of the fresh words that are not in the list. */
   #newWords(): string[] {
     const row = this.#tables.row.bind(this.#tables);
-    const fresh = [...this.#fresh];
-    if (fresh.length <= FEW_WORDS) {
+    if (this.#fresh.length <= FEW_WORDS) {
       const known = `SELECT 1 FROM ${this.#name}_terms WHERE term = ?`;
-      return fresh.filter((word) => row(known, word) === undefined);
+      return this.#fresh.filter((word) => row(known, word) === undefined);
     }
-    if (this.#written.size + fresh.length > REMEMBERED_WORDS) this.#written.clear();
     const last = Number(row(`SELECT max(id) FROM ${this.#name}_vocabulary`)?.[0] ?? 0);
-    if (last > this.#writtenRows) {
-      const sql = `SELECT words FROM ${this.#name}_vocabulary WHERE id > ? ORDER BY id DESC`;
-      for (const [words] of this.#tables.rows(sql, this.#writtenRows)) {
-        for (const word of (words as string).split("\n")) this.#written.add(word);
-        if (this.#written.size > REMEMBERED_WORDS) break;
+    if (last === this.#seenRows) return this.#fresh;
+    // Others have written, or this process has just begun.
+    const fresh = new Set(this.#fresh);
+    const sql = `SELECT words FROM ${this.#name}_vocabulary WHERE id > ?`;
+    for (const [words] of this.#tables.rows(sql, this.#seenRows)) {
+      for (const word of unpacked(words as Uint8Array)) {
+        if (this.#seen.add(word)) continue;
+        fresh.delete(word);
       }
     }
-    this.#writtenRows = last;
-    return fresh.filter((word) => !this.#written.has(word));
+    this.#seenRows = last;
+    return [...fresh];
   }
 
   /** Reads the words that were added since the last time. */
@@ -160,11 +179,20 @@ export class TextIndex {
     );
     for (const [id, words] of rows) {
       this.#readRows = Number(id);
-      for (const word of (words as string).split("\n")) (isAscii(word) ? ascii : other).push(word);
+      for (const word of unpacked(words as Uint8Array)) (isAscii(word) ? ascii : other).push(word);
     }
     this.#ascii.add(ascii);
     this.#other.add(other);
   }
+}
+
+/** Words as they are stored: in order, so that they press together well. */
+function packed(words: readonly string[]): Uint8Array {
+  return deflateRawSync(words.toSorted().join("\n"), { level: 4 });
+}
+
+function unpacked(bytes: Uint8Array): string[] {
+  return inflateRawSync(bytes).toString("utf8").split("\n");
 }
 
 /** An FTS5 string. */
