@@ -142,7 +142,9 @@ await section("search", () =>
     const [ours, grep, ripgrep] = await inTurns(15, [
       () => server.payload("gb_file_search", { query: rare }),
       () => run("git", ["grep", "-i", "-l", "-F", "-e", rare, "HEAD"], repo),
-      ...(hasRipgrep ? [() => run("rg", ["-i", "-l", "-F", "-e", rare, "."], repo)] : []),
+      ...(hasRipgrep
+        ? [() => run("rg", ["--no-ignore", "--hidden", "-i", "-l", "-F", "-e", rare, "."], repo)]
+        : []),
     ]);
     const against = (name: string, floor: number, limit: number) =>
       rows.push({ what: `search for a rare word / ${name}`, ours, floor, limit, unit: "×", note: tree });

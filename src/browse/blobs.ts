@@ -1,5 +1,6 @@
 /** Files of a commit: found by path, read as text. */
 import { ToolError } from "../errors.ts";
+import type { ObjectInfo } from "../git/object_reader.ts";
 import { entryAt, readTree, type TreeEntry } from "../git/trees.ts";
 import type { Revision, View } from "./view.ts";
 
@@ -50,12 +51,10 @@ export interface FileText {
  * @throws {ToolError} `NOT_FOUND`, `FILE_TOO_LARGE`, `INVALID_REQUEST` for one that is binary.
  */
 export async function readFile(view: View, at: Revision, path: string, range: LineRange): Promise<FileText> {
-  const entry = await entryAt(view.objects, at.tree, path);
-  if (!entry || entry.kind === "directory" || entry.kind === "submodule") throw noFile(path, entry);
-  const size = (await view.objects.info(entry.oid))?.size ?? 0;
+  const { oid, size } = await blobAt(view, at, path);
   const whole = range.startLine === undefined && range.endLine === undefined;
   if (size > (whole ? MAX_RETURNED : MAX_READ)) throw tooLarge(path, size);
-  const blob = await view.objects.read(entry.oid);
+  const blob = await view.objects.read(oid);
   if (!blob) throw noFile(path, null);
   if (isBinary(blob.bytes)) {
     throw new ToolError("INVALID_REQUEST", `Binary file cannot be displayed: ${path}`, {
@@ -69,6 +68,17 @@ export async function readFile(view: View, at: Revision, path: string, range: Li
   const length = chosen.reduce((sum, line) => sum + line.length + 1, 0);
   if (length > MAX_RETURNED) throw tooLarge(path, length);
   return { content: numbered(chosen, first), totalLines: lines.length };
+}
+
+async function blobAt({ objects }: View, at: Revision, path: string): Promise<ObjectInfo> {
+  // Git finds ordinary names by itself, at once; the others are looked for directory by directory.
+  const isPlain = !path.includes("\ufffd") && !path.split("/").some((part) => /^\.{0,2}$/.test(part));
+  const direct = isPlain ? await objects.info(`${at.tree}:${path}`) : null;
+  if (direct?.type === "blob") return direct;
+  const entry = await entryAt(objects, at.tree, path);
+  const found = entry && entry.kind !== "submodule" ? await objects.info(entry.oid) : null;
+  if (found?.type !== "blob") throw noFile(path, entry);
+  return found;
 }
 
 /**

@@ -68,10 +68,9 @@ export function exactExpression(text: string): string | null {
 
 function textCandidates(index: TextIndex, text: string): Candidates {
   if (isWordPart(text)) {
-    const words = index.wordsWith(text);
-    return words.length > MOST_WORDS
-      ? { sure: NONE, maybe: ALL }
-      : { sure: collected((take) => index.documentsWithPart(words, text, take)), maybe: NONE };
+    const found = new Bitset();
+    const complete = index.documentsWithPart(text, MOST_WORDS, (id) => found.add(id));
+    return complete ? { sure: found, maybe: NONE } : { sure: NONE, maybe: ALL };
   }
   return { sure: NONE, maybe: phraseCandidates(index, text) };
 }

@@ -3,82 +3,117 @@ import { isWordUnit } from "../match/text.ts";
 
 const FIRST_SLOTS = 1 << 16;
 
+/** Words of a document: those met for the first time, and those that only one other document had so far. */
+export interface Met {
+  fresh: string[];
+  again: string[];
+}
+
 /**
- * A set of words that remembers 64 bits of each. That two words of a million share them happens once in tens of
- * millions of trees.
+ * A set of words that remembers 64 bits of each, and the document it was met in as long as there is only one.
+ * That two words of a million share their bits happens once in tens of millions of trees.
  */
 export class SeenWords {
   #slots = new Int32Array(2 * FIRST_SLOTS);
+  /** By slot: the only document with the word; {@linkcode SEVERAL} when there are more. */
+  #documents = new Int32Array(FIRST_SLOTS);
   #size = 0;
 
-  /** Adds a word; false when it was there. */
-  add(word: string): boolean {
-    return this.#scan(word, () => {}) > 0;
+  /** Adds a word of a document; false when it was there, which then is a word of several. */
+  add(word: string, document: number): boolean {
+    const { fresh } = this.addAll(word, document);
+    return fresh.length > 0;
   }
 
-  /** Adds the words of a text without case and returns those that were not there. */
-  addAll(lower: string): string[] {
-    const fresh: string[] = [];
-    this.#scan(lower, (start, end) => fresh.push(lower.slice(start, end)));
-    return fresh;
+  has(word: string): boolean {
+    let found = false;
+    scan(word, (one, other) => found = this.#slots[2 * this.#slotOf(one, other) + 1] !== 0);
+    return found;
+  }
+
+  /** The only document with a word; {@linkcode SEVERAL} when there are more, or when the word is not there. */
+  documentOf(word: string): number {
+    let document = SEVERAL;
+    scan(word, (one, other) => {
+      const slot = this.#slotOf(one, other);
+      if (this.#slots[2 * slot + 1] !== 0) document = this.#documents[slot];
+    });
+    return document;
+  }
+
+  /** Adds the words of a document, given without case. */
+  addAll(lower: string, document: number): Met {
+    const met: Met = { fresh: [], again: [] };
+    scan(lower, (one, other, start, end) => {
+      if (this.#size * 2 > this.#documents.length) this.#grow();
+      const slot = this.#slotOf(one, other);
+      if (this.#slots[2 * slot + 1] === 0) {
+        this.#slots[2 * slot] = one;
+        this.#slots[2 * slot + 1] = other;
+        this.#documents[slot] = document;
+        this.#size++;
+        met.fresh.push(lower.slice(start, end));
+        return;
+      }
+      const known = this.#documents[slot];
+      if (known === document || known === SEVERAL) return;
+      this.#documents[slot] = SEVERAL;
+      met.again.push(lower.slice(start, end));
+    });
+    return met;
   }
 
   clear(): void {
     this.#slots = new Int32Array(2 * FIRST_SLOTS);
+    this.#documents = new Int32Array(FIRST_SLOTS);
     this.#size = 0;
   }
 
-  /** Goes over the words without making strings of those that are known. Returns how many are new. */
-  #scan(lower: string, onFresh: (start: number, end: number) => void): number {
-    const { length } = lower;
-    let found = 0;
-    for (let at = 0; at < length; at++) {
-      let unit = lower.charCodeAt(at);
-      if (!isWordUnit(unit)) continue;
-      const start = at;
-      let [one, other] = [0x811c9dc5 | 0, 0x2545f491];
-      do {
-        one = Math.imul(one ^ unit, 0x01000193);
-        other = Math.imul((other << 5 | other >>> 27) ^ unit, 0x9e3779b1);
-        unit = ++at < length ? lower.charCodeAt(at) : 0;
-      } while (isWordUnit(unit));
-      one = Math.imul(one ^ one >>> 15, 0x2c1b3c6d);
-      other = Math.imul(other ^ other >>> 13, 0x297a2d39) || 1;
-      if (!this.#insert(one ^ one >>> 12, other)) continue;
-      found++;
-      onFresh(start, at);
-    }
-    return found;
-  }
-
-  /** @param other Never 0, which marks an empty slot. */
-  #insert(one: number, other: number): boolean {
-    if (this.#size * 4 > this.#slots.length) this.#grow();
-    const at = this.#slotOf(this.#slots, one, other);
-    if (this.#slots[at + 1] === other) return false;
-    this.#slots[at] = one;
-    this.#slots[at + 1] = other;
-    this.#size++;
-    return true;
-  }
-
   /** The slot of a pair, or the empty one where it belongs. */
-  #slotOf(slots: Int32Array, one: number, other: number): number {
-    const mask = slots.length - 1;
-    let at = (one << 1) & mask;
-    while (slots[at + 1] !== 0 && (slots[at] !== one || slots[at + 1] !== other)) at = (at + 2) & mask;
+  #slotOf(one: number, other: number): number {
+    const slots = this.#slots;
+    const mask = this.#documents.length - 1;
+    let at = one & mask;
+    while (slots[2 * at + 1] !== 0 && (slots[2 * at] !== one || slots[2 * at + 1] !== other)) {
+      at = (at + 1) & mask;
+    }
     return at;
   }
 
   #grow(): void {
-    const old = this.#slots;
-    const grown = new Int32Array(old.length * 2);
-    for (let i = 0; i < old.length; i += 2) {
-      if (old[i + 1] === 0) continue;
-      const at = this.#slotOf(grown, old[i], old[i + 1]);
-      grown[at] = old[i];
-      grown[at + 1] = old[i + 1];
+    const [slots, documents] = [this.#slots, this.#documents];
+    this.#slots = new Int32Array(slots.length * 2);
+    this.#documents = new Int32Array(documents.length * 2);
+    for (let old = 0; old < documents.length; old++) {
+      const [one, other] = [slots[2 * old], slots[2 * old + 1]];
+      if (other === 0) continue;
+      const slot = this.#slotOf(one, other);
+      this.#slots[2 * slot] = one;
+      this.#slots[2 * slot + 1] = other;
+      this.#documents[slot] = documents[old];
     }
-    this.#slots = grown;
+  }
+}
+
+/** In place of a document: there are several. */
+export const SEVERAL = 0;
+
+/** Goes over the words of a text without making strings of them; tells the two halves of their bits. */
+function scan(lower: string, take: (one: number, other: number, start: number, end: number) => void): void {
+  const { length } = lower;
+  for (let at = 0; at < length; at++) {
+    let unit = lower.charCodeAt(at);
+    if (!isWordUnit(unit)) continue;
+    const start = at;
+    let [one, other] = [0x811c9dc5 | 0, 0x2545f491];
+    do {
+      one = Math.imul(one ^ unit, 0x01000193);
+      other = Math.imul((other << 5 | other >>> 27) ^ unit, 0x9e3779b1);
+      unit = ++at < length ? lower.charCodeAt(at) : 0;
+    } while (isWordUnit(unit));
+    one = Math.imul(one ^ one >>> 15, 0x2c1b3c6d);
+    // 0 marks an empty slot.
+    other = Math.imul(other ^ other >>> 13, 0x297a2d39) || 1;
+    take(one ^ one >>> 12, other, start, at);
   }
 }

@@ -11,7 +11,7 @@ import { TextIndex } from "./text_index.ts";
 /** Name of the index beside the session database. */
 export const INDEX_FILE = ".orchestragent-mcp.index.db";
 /** Raised when what is stored, or how words are cut, changes: an index of another version is built anew. */
-const VERSION = 2;
+const VERSION = 3;
 const APPLICATION = 0x6f6d6370;
 
 const SCHEMA = `

@@ -5,14 +5,15 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { isWordUnit } from "../match/text.ts";
 import type { IndexStore } from "./store.ts";
-import { SeenWords } from "./seen_words.ts";
-import { Vocabulary } from "./vocabulary.ts";
+import { SeenWords, SEVERAL } from "./seen_words.ts";
+import { type Occurrence, Vocabulary } from "./vocabulary.ts";
 
 /** What of a store a text index needs. */
 type Tables = Pick<IndexStore, "run" | "row" | "rows">;
 
 /** Terms of one full-text query: each costs a few microseconds and has to be looked up in the table. */
 const TERMS_A_QUERY = 1_000;
+const LEVEL = { level: 4 };
 /** So many are looked up one by one, at ten microseconds each. */
 const FEW_WORDS = 5_000;
 
@@ -28,6 +29,10 @@ export class TextIndex {
   #seenRows = 0;
   #waiting: { id: number; lower: string }[] = [];
   #fresh: string[] = [];
+  /** Words that had one document before, and have several now. */
+  #again: string[] = [];
+  /** The same of all that was read. */
+  #several = new SeenWords();
 
   constructor(tables: Tables, name: string) {
     this.#tables = tables;
@@ -39,13 +44,17 @@ export class TextIndex {
     return `
       CREATE VIRTUAL TABLE ${name}_words USING fts5(text, content='', tokenize="ascii tokenchars '_'");
       CREATE VIRTUAL TABLE ${name}_terms USING fts5vocab(${name}_words, 'row');
-      CREATE TABLE ${name}_vocabulary (id INTEGER PRIMARY KEY, words BLOB NOT NULL);
+      CREATE TABLE ${name}_vocabulary (
+        id INTEGER PRIMARY KEY, words BLOB NOT NULL, documents BLOB NOT NULL, again BLOB NOT NULL
+      );
     `;
   }
 
   /** Adds a document; it is written by {@linkcode flush}. */
   add(id: number, lower: string): void {
-    for (const word of this.#seen.addAll(lower)) this.#fresh.push(word);
+    const { fresh, again } = this.#seen.addAll(lower, id);
+    for (const word of fresh) this.#fresh.push(word);
+    for (const word of again) this.#again.push(word);
     this.#waiting.push({ id, lower });
   }
 
@@ -56,13 +65,21 @@ export class TextIndex {
     for (const { id, lower } of this.#waiting) {
       run(`INSERT INTO ${this.#name}_words (rowid, text) VALUES (?, ?)`, id, lower);
     }
-    if (added.length > 0) {
-      const sql = `INSERT INTO ${this.#name}_vocabulary (words) VALUES (?)`;
-      const { id } = run(sql, packed(added));
+    if (added.length + this.#again.length > 0) {
+      added.sort();
+      const documents = Int32Array.from(added, (word) => this.#seen.documentOf(word));
+      const sql = `INSERT INTO ${this.#name}_vocabulary (words, documents, again) VALUES (?, ?, ?)`;
+      const { id } = run(
+        sql,
+        packed(added),
+        deflateRawSync(new Uint8Array(documents.buffer), LEVEL),
+        packed(this.#again.sort()),
+      );
       // What stands between was read already.
       if (id === this.#seenRows + 1) this.#seenRows = id;
     }
     this.#fresh = [];
+    this.#again = [];
     this.#waiting = [];
   }
 
@@ -70,14 +87,14 @@ export class TextIndex {
   discard(): void {
     this.#waiting = [];
     this.#fresh = [];
+    this.#again = [];
     this.#seen.clear();
     this.#seenRows = 0;
   }
 
   /** The words with a text in them. */
   wordsWith(part: string): string[] {
-    this.#read();
-    return [...new Set([...this.#ascii.with(part), ...this.#other.with(part)])];
+    return [...new Set(this.#occurrences(part).map(({ word }) => word))];
   }
 
   /** Every word. */
@@ -93,12 +110,19 @@ export class TextIndex {
   }
 
   /**
-   * {@linkcode documentsWith} for all the words with a text in them. What begins as one of them does up to the end
-   * of the text has it too, so that families of words are asked for at once.
+   * Calls back with every document that has a word with a text in it; false when more than `most` words have it.
+   * Most words stand in one document only, which is known without asking. What begins as another word does up to
+   * the end of the text has it too, so that families of words are asked for at once.
    */
-  documentsWithPart(words: readonly string[], part: string, take: (id: number) => void): void {
+  documentsWithPart(part: string, most: number, take: (id: number) => void): boolean {
     const families = new Map<string, string[]>();
-    for (const word of words) {
+    const occurrences = this.#occurrences(part);
+    if (occurrences.length > most) return false;
+    for (const { word, document } of occurrences) {
+      if (document !== SEVERAL && !this.#several.has(word)) {
+        take(document);
+        continue;
+      }
       const prefix = word.slice(0, word.indexOf(part) + part.length);
       const family = families.get(prefix);
       if (family) family.push(word);
@@ -108,6 +132,12 @@ export class TextIndex {
       family.length > 1 ? `${quoted(prefix)} *` : quoted(family[0])
     );
     this.#documentsWithTerms(terms, take);
+    return true;
+  }
+
+  #occurrences(part: string): Occurrence[] {
+    this.#read();
+    return [...this.#ascii.with(part), ...this.#other.with(part)];
   }
 
   #documentsWithTerms(terms: readonly string[], take: (id: number) => void): void {
@@ -145,23 +175,24 @@ export class TextIndex {
     this.#tables.run(`INSERT INTO ${this.#name}_words (${this.#name}_words) VALUES ('optimize')`);
   }
 
-  /** Those of the fresh words that are not in the list. */
+  /** Those of the fresh words that are not in the list; the others have several documents now. */
   #newWords(): string[] {
     const row = this.#tables.row.bind(this.#tables);
+    const known = (word: string) => this.#again.push(word);
     if (this.#fresh.length <= FEW_WORDS) {
-      const known = `SELECT 1 FROM ${this.#name}_terms WHERE term = ?`;
-      return this.#fresh.filter((word) => row(known, word) === undefined);
+      const sql = `SELECT 1 FROM ${this.#name}_terms WHERE term = ?`;
+      return this.#fresh.filter((word) => row(sql, word) === undefined || !known(word));
     }
     const last = Number(row(`SELECT max(id) FROM ${this.#name}_vocabulary`)?.[0] ?? 0);
     if (last === this.#seenRows) return this.#fresh;
     // Others have written, or this process has just begun.
     const fresh = new Set(this.#fresh);
-    const sql = `SELECT words FROM ${this.#name}_vocabulary WHERE id > ?`;
-    for (const [words] of this.#tables.rows(sql, this.#seenRows)) {
-      for (const word of unpacked(words as Uint8Array)) {
-        if (this.#seen.add(word)) continue;
-        fresh.delete(word);
-      }
+    for (const { words, documents, again } of this.#rowsAfter(this.#seenRows)) {
+      words.forEach((word, nth) => {
+        if (!this.#seen.add(word, documents[nth]) && fresh.delete(word)) known(word);
+      });
+      // A document that there is not makes it several.
+      for (const word of again) this.#seen.add(word, -1);
     }
     this.#seenRows = last;
     return [...fresh];
@@ -171,28 +202,49 @@ export class TextIndex {
   #read(): void {
     const last = this.#tables.row(`SELECT max(id) FROM ${this.#name}_vocabulary`)?.[0];
     if (this.#readRows === Number(last ?? 0)) return;
-    const ascii: string[] = [];
-    const other: string[] = [];
-    const rows = this.#tables.rows(
-      `SELECT id, words FROM ${this.#name}_vocabulary WHERE id > ? ORDER BY id`,
-      this.#readRows,
-    );
-    for (const [id, words] of rows) {
-      this.#readRows = Number(id);
-      for (const word of unpacked(words as Uint8Array)) (isAscii(word) ? ascii : other).push(word);
+    for (const { id, words, documents, again } of this.#rowsAfter(this.#readRows)) {
+      this.#readRows = id;
+      const ascii = words.map(isAscii);
+      for (const [vocabulary, kind] of [[this.#ascii, true], [this.#other, false]] as const) {
+        vocabulary.add(
+          words.filter((_, nth) => ascii[nth] === kind),
+          documents.filter((_, nth) => ascii[nth] === kind),
+        );
+      }
+      for (const word of again) this.#several.add(word, SEVERAL);
     }
-    this.#ascii.add(ascii);
-    this.#other.add(other);
   }
+
+  *#rowsAfter(id: number): Generator<Row> {
+    const sql = `SELECT id, words, documents, again FROM ${this.#name}_vocabulary WHERE id > ? ORDER BY id`;
+    for (const [id_, words, documents, again] of this.#tables.rows(sql, id)) {
+      yield {
+        id: Number(id_),
+        words: unpacked(words as Uint8Array),
+        documents: new Int32Array(Uint8Array.from(inflateRawSync(documents as Uint8Array)).buffer),
+        again: unpacked(again as Uint8Array),
+      };
+    }
+  }
+}
+
+/** What one transaction has added to the words. */
+interface Row {
+  id: number;
+  words: string[];
+  /** For each word the only document with it, or {@linkcode SEVERAL}. */
+  documents: Int32Array;
+  again: string[];
 }
 
 /** Words as they are stored: in order, so that they press together well. */
 function packed(words: readonly string[]): Uint8Array {
-  return deflateRawSync(words.toSorted().join("\n"), { level: 4 });
+  return deflateRawSync(words.join("\n"), LEVEL);
 }
 
 function unpacked(bytes: Uint8Array): string[] {
-  return inflateRawSync(bytes).toString("utf8").split("\n");
+  const text = inflateRawSync(bytes).toString("utf8");
+  return text === "" ? [] : text.split("\n");
 }
 
 /** An FTS5 string. */

@@ -1,7 +1,11 @@
 /** All words of an index, in memory, and those of them with a text in them. */
 
-/** From this length on the pairs of letters of a text tell most words apart. */
-const SHORTEST_PAIRED = 3;
+/** A word of an index. */
+export interface Occurrence {
+  word: string;
+  /** The only document with it when it was written down, or {@linkcode SEVERAL}. */
+  document: number;
+}
 
 /**
  * A growing list of words. Each has a signature, a bit for each pair of letters in it, so that nearly all words
@@ -12,16 +16,19 @@ export class Vocabulary {
   #text = "\n";
   #count = 0;
   #starts = new Uint32Array(1024);
+  /** The only document with the word, or {@linkcode SEVERAL}. */
+  #documents = new Int32Array(1024);
   #low = new Int32Array(1024);
   #high = new Int32Array(1024);
 
-  /** Adds words; twice does no harm. */
-  add(words: readonly string[]): void {
+  /** Adds words, each with the only document that has it, or {@linkcode SEVERAL}; twice does no harm. */
+  add(words: readonly string[], documents: ArrayLike<number>): void {
     if (words.length === 0) return;
     this.#reserve(this.#count + words.length);
     let at = this.#text.length;
-    for (const word of words) {
+    for (const [nth, word] of words.entries()) {
       const [low, high] = signatureOf(word);
+      this.#documents[this.#count] = documents[nth];
       this.#starts[this.#count] = at;
       this.#low[this.#count] = low;
       this.#high[this.#count] = high;
@@ -31,12 +38,8 @@ export class Vocabulary {
     this.#text += `${words.join("\n")}\n`;
   }
 
-  /** The words with a text in them. */
-  *with(part: string): Generator<string> {
-    if (part.length < SHORTEST_PAIRED) {
-      yield* this.#occurrences(part);
-      return;
-    }
+  /** The words with a text in them, each with the document that had it first, or {@linkcode SEVERAL}. */
+  with(part: string): Occurrence[] {
     const [low, high] = signatureOf(part);
     const [lows, highs, starts] = [this.#low, this.#high, this.#starts];
     const found: number[] = [];
@@ -44,25 +47,15 @@ export class Vocabulary {
       if ((lows[i] & low) === low && (highs[i] & high) === high) found.push(i);
     }
     const text = this.#text;
-    for (const i of found) {
+    return found.flatMap((i) => {
       const word = text.slice(starts[i], this.#endOf(i));
-      if (word.includes(part)) yield word;
-    }
+      return word.includes(part) ? [{ word, document: this.#documents[i] }] : [];
+    });
   }
 
   /** Every word. */
   *all(): Generator<string> {
     for (let i = 0; i < this.#count; i++) yield this.#text.slice(this.#starts[i], this.#endOf(i));
-  }
-
-  *#occurrences(part: string): Generator<string> {
-    const text = this.#text;
-    for (let at = text.indexOf(part, 1); at >= 0; at = text.indexOf(part, at)) {
-      const start = text.lastIndexOf("\n", at) + 1;
-      const end = text.indexOf("\n", at);
-      yield text.slice(start, end);
-      at = end;
-    }
   }
 
   #endOf(nth: number): number {
@@ -77,6 +70,7 @@ export class Vocabulary {
       return fresh;
     };
     this.#starts = grown(this.#starts, new Uint32Array(room));
+    this.#documents = grown(this.#documents, new Int32Array(room));
     this.#low = grown(this.#low, new Int32Array(room));
     this.#high = grown(this.#high, new Int32Array(room));
   }
