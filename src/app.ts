@@ -1,5 +1,7 @@
 /** The application: everything that lives as long as the server, built once and handed to every tool. */
+import { join } from "node:path";
 import { Library } from "./browse/library.ts";
+import { exclude, patternsFor } from "./git/exclude.ts";
 import { Repositories } from "./git/repository.ts";
 import { type GitObserver, GitRunner } from "./git/runner.ts";
 import { messageOf } from "./errors.ts";
@@ -9,6 +11,7 @@ import { recover } from "./sessions/recover.ts";
 import { mainRepository, type SessionScope } from "./sessions/scope.ts";
 import { worktreeOf } from "./sessions/list.ts";
 import type { SearchEngine } from "./search/engine.ts";
+import { Background, INDEX_FILE } from "./search/index/background.ts";
 import { SessionStore } from "./sessions/store.ts";
 import { Workspace } from "./workspace/workspace.ts";
 
@@ -108,11 +111,9 @@ export class App {
   async search(): Promise<SearchEngine> {
     if (this.#search) return this.#search;
     // SQLite and the query language are of no use to most calls.
-    const [{ LocalEngine }, { Background }] = await Promise.all([
-      import("./search/local_engine.ts"),
-      import("./search/index/background.ts"),
-    ]);
+    const { LocalEngine } = await import("./search/local_engine.ts");
     const { database: directory, program } = this.config;
+    if (!this.#search) await this.#hideIndex(directory);
     const background = new Background(directory, this.#places, program);
     return this.#search ??= new LocalEngine({ git: this.git, directory, background });
   }
@@ -126,6 +127,18 @@ export class App {
     const store = this.#store;
     this.#store = undefined;
     (await store?.catch(() => null))?.close();
+  }
+
+  /** The index is nobody's work, so it is not to be seen in `git status` either. */
+  async #hideIndex(directory: string): Promise<void> {
+    if (this.config.readOnly) return;
+    try {
+      const repository = await this.repositories.open(directory);
+      await exclude(repository, await patternsFor(repository, join(directory, INDEX_FILE)));
+    } catch (error) {
+      // Outside of a repository there is nothing to hide it from.
+      log("debug", `the index is not excluded: ${messageOf(error)}`);
+    }
   }
 
   async #openStore(): Promise<SessionStore> {

@@ -40,6 +40,10 @@ export async function examine(app: App): Promise<number> {
   });
   if (!scope) return 1;
   const opened = scope;
+  await check("search index", async () => {
+    const { place, blobs, commits, size } = (await app.search()).state();
+    return `${place}, ${blobs} files and ${commits} commits in ${(size / 1e6).toFixed(1)} MB`;
+  });
   await check("base branch", async () => {
     const base = await findBase(opened);
     return `${base.name} at ${base.oid.slice(0, 10)}`;

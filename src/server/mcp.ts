@@ -105,6 +105,12 @@ function instructionsFor(app: App, tools: readonly Tool[]): string {
         "'conflicts' what to resolve. Old branch tips stay under the backupRefs of the answer.",
     );
   }
+  if (tools.some((tool) => tool.toolset === "browse")) {
+    lines.push(
+      "gb_ tools read commits, not working trees: what is not committed is not found. gb_file_search finds code " +
+        "in all repositories at once; revision and branch take any branch, tag, SHA or session branch.",
+    );
+  }
   if (app.config.readOnly) lines.push("Read-only: tools that write are not served.");
   return lines.join("\n");
 }

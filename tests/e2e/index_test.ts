@@ -202,3 +202,27 @@ Deno.test("a branch that was forced elsewhere, a fork and a worktree share what 
       db.close();
     });
   }));
+
+Deno.test("an index in a working tree is not to be seen in git status, nor is it committed", () =>
+  withTemp(async (dir) => {
+    const repo = makeRepo(join(dir, "repo"), numbered(20));
+    await Deno.mkdir(join(repo.dir, "sub [1]"));
+    for (const db of [repo.dir, join(repo.dir, "sub [1]")]) {
+      await withServer({ cwd: dir, flags: ["-repo", repo.dir, "-db", db] }, async (server) => {
+        await answersRight(server, 20);
+        await Deno.stat(join(db, INDEX));
+        assert.equal(repo.git("status", "--porcelain"), "");
+      });
+    }
+  }));
+
+Deno.test("in read-only mode the index is written and the repository is not", () =>
+  withTemp(async (dir) => {
+    const repo = makeRepo(join(dir, "repo"), numbered(20));
+    const before = await Deno.readTextFile(join(repo.dir, ".git", "info", "exclude"));
+    await withServer({ cwd: dir, flags: ["-repo", repo.dir, "-db", dir, "--read-only"] }, async (server) => {
+      await answersRight(server, 20);
+      assert.equal(await Deno.readTextFile(join(repo.dir, ".git", "info", "exclude")), before);
+      await Deno.stat(join(dir, INDEX));
+    });
+  }));

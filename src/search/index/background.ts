@@ -3,6 +3,9 @@ import { messageOf } from "../../errors.ts";
 import type { Repository } from "../../git/repository.ts";
 import { log } from "../../platform/log.ts";
 
+/** Name of the index beside the session database. */
+export const INDEX_FILE = ".orchestragent-mcp.index.db";
+
 /** What a worker is asked to index. */
 export interface IndexJob {
   /** Directory of the index. */

@@ -6,10 +6,9 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { join } from "node:path";
 import { messageOf, ToolError } from "../../errors.ts";
 import { log } from "../../platform/log.ts";
+import { INDEX_FILE } from "./background.ts";
 import { TextIndex } from "./text_index.ts";
 
-/** Name of the index beside the session database. */
-export const INDEX_FILE = ".orchestragent-mcp.index.db";
 /** Raised when what is stored, or how words are cut, changes: an index of another version is built anew. */
 const VERSION = 3;
 const APPLICATION = 0x6f6d6370;
