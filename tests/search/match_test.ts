@@ -4,6 +4,7 @@ import { RE2JS } from "re2js";
 import { editDistance } from "../../src/platform/distance.ts";
 import { LruMap } from "../../src/platform/lru.ts";
 import { dateMatcher } from "../../src/search/match/dates.ts";
+import { packNumbers, packWords, unpackNumbers, unpackWords } from "../../src/search/index/packing.ts";
 import { patternOf } from "../../src/search/match/pattern.ts";
 import { requiredText } from "../../src/search/match/regex.ts";
 import { lowerCase, prepare } from "../../src/search/match/text.ts";
@@ -245,6 +246,20 @@ Deno.test("definitions are told from mentions", async () => {
   ];
   for (const [line, defines] of cases) {
     assert.equal(hitsOf(prepare(line), [pattern])[0].defines, defines, line);
+  }
+});
+
+Deno.test("words and numbers come back as they were stored", () => {
+  const random = seededRandom("packing");
+  for (let round = 0; round < rounds(200, 2_000); round++) {
+    const words = Array.from(
+      { length: Math.floor(random() * 50) },
+      () => word(random, "ab_9\u00e9\u65e5", 60),
+    ).filter(Boolean);
+    words.sort();
+    assert.deepEqual(unpackWords(packWords(words)), words);
+    const numbers = words.map(() => Math.floor(random() ** 8 * 2 ** 31));
+    assert.deepEqual([...unpackNumbers(packNumbers(numbers))], numbers);
   }
 });
 

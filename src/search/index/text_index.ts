@@ -2,8 +2,8 @@
  * Which documents hold which words: a full-text table without content, and the list of all words, which is what
  * makes parts of words findable. A document holds a part of a word exactly when it holds a word with that part.
  */
-import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { isWordUnit } from "../match/text.ts";
+import { packNumbers, packWords, unpackNumbers, unpackWords } from "./packing.ts";
 import type { IndexStore } from "./store.ts";
 import { SeenWords, SEVERAL } from "./seen_words.ts";
 import { type Occurrence, Vocabulary } from "./vocabulary.ts";
@@ -13,7 +13,6 @@ type Tables = Pick<IndexStore, "run" | "row" | "rows">;
 
 /** Terms of one full-text query: each costs a few microseconds and has to be looked up in the table. */
 const TERMS_A_QUERY = 1_000;
-const LEVEL = { level: 4 };
 /** So many are looked up one by one, at ten microseconds each. */
 const FEW_WORDS = 5_000;
 
@@ -45,7 +44,8 @@ export class TextIndex {
       CREATE VIRTUAL TABLE ${name}_words USING fts5(text, content='', tokenize="ascii tokenchars '_'");
       CREATE VIRTUAL TABLE ${name}_terms USING fts5vocab(${name}_words, 'row');
       CREATE TABLE ${name}_vocabulary (
-        id INTEGER PRIMARY KEY, words BLOB NOT NULL, documents BLOB NOT NULL, again BLOB NOT NULL
+        id INTEGER PRIMARY KEY, words TEXT NOT NULL, base INTEGER NOT NULL, documents BLOB NOT NULL,
+          again TEXT NOT NULL
       );
     `;
   }
@@ -67,13 +67,18 @@ export class TextIndex {
     }
     if (added.length + this.#again.length > 0) {
       added.sort();
-      const documents = Int32Array.from(added, (word) => this.#seen.documentOf(word));
-      const sql = `INSERT INTO ${this.#name}_vocabulary (words, documents, again) VALUES (?, ?, ?)`;
+      // Rows of one transaction are near to each other: counted from before the first of them they are small.
+      const base = Math.max(0, Math.min(...this.#waiting.map(({ id }) => id)) - 1);
+      const documents = added.map((word) => {
+        const document = this.#seen.documentOf(word);
+        return document > base ? document - base : SEVERAL;
+      });
       const { id } = run(
-        sql,
-        packed(added),
-        deflateRawSync(new Uint8Array(documents.buffer), LEVEL),
-        packed(this.#again.sort()),
+        `INSERT INTO ${this.#name}_vocabulary (words, base, documents, again) VALUES (?, ?, ?, ?)`,
+        packWords(added),
+        base,
+        packNumbers(documents),
+        packWords(this.#again.sort()),
       );
       // What stands between was read already.
       if (id === this.#seenRows + 1) this.#seenRows = id;
@@ -216,13 +221,15 @@ export class TextIndex {
   }
 
   *#rowsAfter(id: number): Generator<Row> {
-    const sql = `SELECT id, words, documents, again FROM ${this.#name}_vocabulary WHERE id > ? ORDER BY id`;
-    for (const [id_, words, documents, again] of this.#tables.rows(sql, id)) {
+    const sql =
+      `SELECT id, words, base, documents, again FROM ${this.#name}_vocabulary WHERE id > ? ORDER BY id`;
+    for (const [row, words, base, documents, again] of this.#tables.rows(sql, id)) {
       yield {
-        id: Number(id_),
-        words: unpacked(words as Uint8Array),
-        documents: new Int32Array(Uint8Array.from(inflateRawSync(documents as Uint8Array)).buffer),
-        again: unpacked(again as Uint8Array),
+        id: Number(row),
+        words: unpackWords(words as string),
+        documents: unpackNumbers(documents as Uint8Array)
+          .map((document) => document === SEVERAL ? SEVERAL : document + Number(base)),
+        again: unpackWords(again as string),
       };
     }
   }
@@ -235,16 +242,6 @@ interface Row {
   /** For each word the only document with it, or {@linkcode SEVERAL}. */
   documents: Int32Array;
   again: string[];
-}
-
-/** Words as they are stored: in order, so that they press together well. */
-function packed(words: readonly string[]): Uint8Array {
-  return deflateRawSync(words.join("\n"), LEVEL);
-}
-
-function unpacked(bytes: Uint8Array): string[] {
-  const text = inflateRawSync(bytes).toString("utf8");
-  return text === "" ? [] : text.split("\n");
 }
 
 /** An FTS5 string. */
