@@ -17,8 +17,17 @@ const SUGGESTIONS = 3;
 /** Names further apart than this share of their letters are no misspelling of each other. */
 const FAR = 0.6;
 
-/** The repositories below a directory in the order of their names. Linked worktrees are none of their own. */
+/**
+ * The repositories below a directory in the order of their names. Linked worktrees are none of their own.
+ *
+ * @throws {ToolError} `NOT_FOUND` when there is no such directory.
+ */
 export function findRepositories(directory: string): Served[] {
+  if (!isDirectory(directory)) {
+    throw new ToolError("NOT_FOUND", `-repos: '${directory}' is no directory that can be read`, {
+      next: "The operator has to start the server with a directory of repositories.",
+    });
+  }
   const found: Served[] = [];
   const visit = (place: string, name: string, depth: number) => {
     const entries = entriesOf(place);
@@ -98,6 +107,14 @@ function sorted(served: Served[]): Served[] {
 /** By code unit: the same everywhere. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function isDirectory(directory: string): boolean {
+  try {
+    return Deno.statSync(directory).isDirectory;
+  } catch {
+    return false;
+  }
 }
 
 function entriesOf(directory: string): Deno.DirEntry[] {

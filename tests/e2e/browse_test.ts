@@ -392,3 +392,30 @@ Deno.test("a blob of 2 GB (in the short run 200 MB) is found by its path and bre
     const status = await Deno.readTextFile(`/proc/${server.child.pid}/status`);
     assert.ok(Number(/VmHWM:\s+(\d+)/.exec(status)![1]) < 180 * 1024, "the blob was read whole");
   }));
+
+Deno.test("a git that is killed while it reads is started again", () =>
+  scene(async ({ server }) => {
+    const read = () => server.payload("gb_read_file", { repo: "team/project", path: "README.md" });
+    const { content } = await read();
+    for (let round = 0; round < 10; round++) {
+      const running = Promise.all(Array.from({ length: 20 }, read));
+      const found = await new Deno.Command("pkill", { args: ["-P", String(server.child.pid), "git"] })
+        .output();
+      assert.ok(found.code <= 1);
+      for (const answer of await running) assert.equal(answer.content, content);
+    }
+  }));
+
+Deno.test("-repos that is no directory is told by every tool", () =>
+  withTemp(async (dir) => {
+    await withServer({ cwd: dir, flags: ["-repos", join(dir, "gone"), "-db", dir] }, async (server) => {
+      const calls: [string, Message][] = [
+        ["gb_list_repos", {}],
+        ["gb_list_files", { repo: "x" }],
+        ["gb_find_files", { pathPattern: "x" }],
+        ["gb_file_search", { query: "x" }],
+        ["gb_commit_search", { query: "x", repos: ["x"] }],
+      ];
+      for (const [tool, args] of calls) assert.match(await server.refusal(tool, args), /NOT_FOUND.*gone/);
+    });
+  }));

@@ -204,6 +204,9 @@ Deno.test("gb_file_search filters by path, repository and branch", () =>
     ]);
     assert.deepEqual(await find({ query: "*", pathPattern: "*ut*i*" }), ["team/project src/deep/er/util.py"]);
     assert.deepEqual(await find({ query: "*", pathPattern: "*.PY" }), []);
+    for (const pathPattern of ["src/(x)/*.ts", "a+b", "[", "]", "^x$", "*.{md}", "$", "\\"]) {
+      await find({ query: "fox", pathPattern });
+    }
     assert.deepEqual(await find({ query: "sideways" }), []);
     assert.deepEqual(await find({ query: "sideways", branch: "refs/heads/feature/x" }), [
       "team/project src/only_side.ts",
@@ -325,7 +328,7 @@ Deno.test("answers are never stale: commits, branches, new and removed repositor
   }));
 
 Deno.test("gb_commit_search answers as the contract shows, with every field of commits", () =>
-  scene(async (server, repo) => {
+  scene(async (server, repo, dir) => {
     const commit = (message: string, name: string, email: string, date: string) => {
       repo.write("n.txt", message);
       repo.git("add", ".");
@@ -406,6 +409,7 @@ Deno.test("gb_commit_search answers as the contract shows, with every field of c
       ["/log.n b/", [one]],
       ["+login -tokens", []],
       ["lgoin~1", [one]],
+      ["author: mary AND type:commit", [two]],
       ["path:x", []],
     ];
     for (const [query, commits] of cases) {
@@ -440,6 +444,12 @@ Deno.test("gb_commit_search answers as the contract shows, with every field of c
     assert.deepEqual(await found("Sideways"), new Set());
     assert.deepEqual(await found("Sideways", { branch: "refs/heads/side" }), new Set([four]));
     assert.deepEqual(await found("login", { branch: "side" }), new Set([one]));
+    makeRepo(join(dir, "repos", "second")).commit("Another login");
+    const { commits } = await search("login", { repos: ["team/project", "second"] });
+    assert.deepEqual(
+      new Set(commits.map(({ repository }: Message) => repository)),
+      new Set(["team/project", "second"]),
+    );
   }));
 
 /** Words, phrases, parts of words and expressions that stand in a real tree. */
