@@ -55,7 +55,7 @@ export async function readFile(view: View, at: Revision, path: string, range: Li
   const whole = range.startLine === undefined && range.endLine === undefined;
   if (size > (whole ? MAX_RETURNED : MAX_READ)) throw tooLarge(path, size);
   const blob = await view.objects.read(oid);
-  if (!blob) throw noFile(path, null);
+  if (!blob) throw unreadable(path, oid);
   if (isBinary(blob.bytes)) {
     throw new ToolError("INVALID_REQUEST", `Binary file cannot be displayed: ${path}`, {
       next: "Only text can be read here.",
@@ -76,8 +76,9 @@ async function blobAt({ objects }: View, at: Revision, path: string): Promise<Ob
   const direct = isPlain ? await objects.info(`${at.tree}:${path}`) : null;
   if (direct?.type === "blob") return direct;
   const entry = await entryAt(objects, at.tree, path);
-  const found = entry && entry.kind !== "submodule" ? await objects.info(entry.oid) : null;
-  if (found?.type !== "blob") throw noFile(path, entry);
+  if (!entry || entry.kind === "directory" || entry.kind === "submodule") throw noFile(path, entry);
+  const found = await objects.info(entry.oid);
+  if (found?.type !== "blob") throw unreadable(path, entry.oid);
   return found;
 }
 
@@ -103,6 +104,12 @@ function noFile(path: string, entry: TreeEntry | null): ToolError {
   const why = entry && { directory: "a directory", submodule: "a submodule", file: "", link: "" }[entry.kind];
   return new ToolError("NOT_FOUND", `File not found: ${path}${why ? ` (it is ${why})` : ""}`, {
     next: why === "a directory" ? "List it with gb_list_files." : "Find it with gb_find_files.",
+  });
+}
+
+function unreadable(path: string, oid: string): ToolError {
+  return new ToolError("git_failed", `The file ${path} is there, but its content (${oid}) cannot be read`, {
+    next: "The repository is a partial clone, or damaged: 'git fsck' in it tells.",
   });
 }
 

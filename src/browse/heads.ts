@@ -4,6 +4,7 @@
  */
 import * as path from "node:path";
 import type { Repository } from "../git/repository.ts";
+import { smallFile } from "../platform/small_file.ts";
 
 /** A branch and its commit; null before the first commit. */
 export interface Head {
@@ -23,7 +24,7 @@ const packed = new Map<string, Packed>();
 
 /** The current branch of a working tree, or of a bare repository; undefined when git has to be asked. */
 export function readHead({ ownDir, commonDir }: Repository): Head | undefined {
-  const text = textOf(path.join(ownDir, "HEAD"))?.trim();
+  const text = smallFile(path.join(ownDir, "HEAD"))?.trim();
   if (text === undefined || usesTables(commonDir)) return undefined;
   if (OBJECT_NAME.test(text)) return { ref: null, commit: text };
   const [, ref] = /^ref:\s*(refs\/\S+)$/.exec(text) ?? [];
@@ -39,7 +40,7 @@ export function readRef(
   depth = 0,
 ): string | null | undefined {
   if (usesTables(commonDir) || depth > DEEPEST || !isPlain(ref)) return undefined;
-  const text = textOf(path.join(commonDir, ref))?.trim();
+  const text = smallFile(path.join(commonDir, ref))?.trim();
   if (text === undefined) return packedRefs(commonDir).get(ref) ?? null;
   if (OBJECT_NAME.test(text)) return text;
   const [, target] = /^ref:\s*(refs\/\S+)$/.exec(text) ?? [];
@@ -52,7 +53,7 @@ export function readRef(
  */
 export function refsStamp({ ownDir, commonDir }: Repository): string | null {
   if (usesTables(commonDir)) return null;
-  const parts = [textOf(path.join(ownDir, "HEAD")) ?? "", stampOf(path.join(commonDir, "packed-refs"))];
+  const parts = [smallFile(path.join(ownDir, "HEAD")) ?? "", stampOf(path.join(commonDir, "packed-refs"))];
   let newest = 0;
   const visit = (directory: string) => {
     const time = infoOf(directory)?.mtime?.getTime() ?? 0;
@@ -85,7 +86,7 @@ function packedRefs(commonDir: string): Map<string, string> {
   const known = packed.get(commonDir);
   if (known?.stamp === stamp) return known.refs;
   const refs = new Map<string, string>();
-  for (const line of (textOf(file) ?? "").split("\n")) {
+  for (const line of (smallFile(file) ?? "").split("\n")) {
     const [, oid, name] = /^([0-9a-f]{40,64}) (\S.*)$/.exec(line) ?? [];
     if (oid !== undefined) refs.set(name, oid);
   }
@@ -96,14 +97,6 @@ function packedRefs(commonDir: string): Map<string, string> {
 function stampOf(file: string): string {
   const info = infoOf(file);
   return info ? `${info.ino}:${info.size}:${info.mtime?.getTime()}` : "-";
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return Deno.readTextFileSync(file);
-  } catch {
-    return undefined;
-  }
 }
 
 function infoOf(file: string): Deno.FileInfo | null {

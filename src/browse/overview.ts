@@ -1,6 +1,7 @@
 /** What a repository says of itself: description and last change. */
 import * as path from "node:path";
 import type { Repository } from "../git/repository.ts";
+import { smallFile } from "../platform/small_file.ts";
 import { clipped } from "../platform/text.ts";
 import type { View } from "./view.ts";
 
@@ -14,6 +15,7 @@ export interface Overview {
 }
 
 const LONGEST = 300;
+const MOST_BYTES = 256 * 1024;
 /** What `git init` writes. */
 const UNNAMED = /^Unnamed repository[;,]/;
 
@@ -37,18 +39,10 @@ export function isoOf(seconds: number): string {
 
 /** The file `description`, as gitweb reads it; else what Gitblit keeps in the config. */
 function describe({ commonDir }: Repository): string {
-  const own = textOf(path.join(commonDir, "description")).trim();
+  const own = (smallFile(path.join(commonDir, "description"), MOST_BYTES) ?? "").trim();
   if (own !== "" && !UNNAMED.test(own)) return clipped(own.replace(/\s+/g, " "), LONGEST);
-  const config = textOf(path.join(commonDir, "config"));
+  const config = smallFile(path.join(commonDir, "config"), MOST_BYTES) ?? "";
   const [, section] = /^\[(?:gitblit|gitweb)\]([^[]*)/mi.exec(config) ?? [];
   const [, value = ""] = /^\s*description\s*=\s*(.*)$/mi.exec(section ?? "") ?? [];
   return clipped(value.trim().replace(/^"(.*)"$/, "$1"), LONGEST);
-}
-
-function textOf(file: string): string {
-  try {
-    return Deno.readTextFileSync(file);
-  } catch {
-    return "";
-  }
 }

@@ -111,6 +111,12 @@ export class View {
     const latest = branches.toSorted((a, b) => b.time - a.time)[0];
     const revision = latest && await this.#revisionOf(latest.commit, latest.ref);
     if (revision) return revision;
+    if (head.commit !== null) {
+      const message = `HEAD of '${this.repository.root}' names ${head.commit}, which is missing or damaged`;
+      throw new ToolError("git_failed", message, {
+        next: "'git fsck' in the repository tells what is wrong.",
+      });
+    }
     throw new ToolError("NOT_FOUND", "Repository has no commits", {
       next: "There is nothing to look at yet.",
     });

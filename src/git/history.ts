@@ -13,16 +13,21 @@ export interface CommitMessage {
   text: string;
 }
 
-/** A name and an address, after the mailmap. */
+/** A name and an address as they stand in the commit: a mailmap may change, and commits are kept by their names. */
 export interface Person {
   name: string;
   email: string;
 }
 
-const FORMAT = "--format=tformat:%H%x00%aN%x00%aE%x00%cN%x00%cE%x00%ct%x00%B%x00%x00";
+const FORMAT = "--format=tformat:%H%x00%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%B%x00%x00";
 const FIELDS = 7;
 /** A million commits are 40 MB. */
-const MAX_LIST = 1024 * 1024 * 1024;
+const MAX_LIST = 256 * 1024 * 1024;
+/** Commits whose messages are asked for at once, and the most that they may come to. */
+const AT_ONCE = 2_000;
+const MAX_MESSAGES = 32 * 1024 * 1024;
+/** What is kept of a message, characters. */
+const LONGEST_MESSAGE = 1024 * 1024;
 
 /** The commits that `tip` reaches and none of `without` does, newest first. */
 export async function listCommits(
@@ -56,10 +61,36 @@ export async function readMessages(
   oids: readonly string[],
   options: GitOptions = {},
 ): Promise<CommitMessage[]> {
-  if (oids.length === 0) return [];
+  const messages: CommitMessage[] = [];
+  for (let at = 0; at < oids.length; at += AT_ONCE) {
+    for (const one of await readSome(git, repository, oids.slice(at, at + AT_ONCE), options)) {
+      messages.push(one);
+    }
+  }
+  return messages;
+}
+
+async function readSome(
+  git: GitRunner,
+  repository: Repository,
+  oids: readonly string[],
+  options: GitOptions,
+): Promise<CommitMessage[]> {
   const args = ["log", "--no-walk=unsorted", "--ignore-missing", "--no-color", FORMAT, "--stdin"];
-  const { stdout } = await git.exec(repository, args, { stdin: `${oids.join("\n")}\n`, ...options });
-  return parseMessages(stdout);
+  const stdin = `${oids.join("\n")}\n`;
+  const { stdout, truncated } = await git.exec(repository, args, {
+    stdin,
+    maxStdout: MAX_MESSAGES,
+    ...options,
+  });
+  if (!truncated) return parseMessages(stdout);
+  // One whose message alone is too much is read as far as it goes.
+  if (oids.length === 1) return parseMessages(`${stdout}\0\0`);
+  const half = oids.length >> 1;
+  return [
+    ...await readSome(git, repository, oids.slice(0, half), options),
+    ...await readSome(git, repository, oids.slice(half), options),
+  ];
 }
 
 /** Parses the format above: seven fields, each ended by NUL, and one NUL more. */
@@ -73,7 +104,7 @@ export function parseMessages(text: string): CommitMessage[] {
       author: { name: author, email: authorEmail },
       committer: { name: committer, email: committerEmail },
       time: Number(time),
-      text: body.trimEnd(),
+      text: body.slice(0, LONGEST_MESSAGE).trimEnd(),
     });
   }
   return messages;

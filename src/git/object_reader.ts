@@ -24,6 +24,7 @@ interface Question {
   reject(error: unknown): void;
 }
 
+const TRIES = 2;
 const IDLE_MS = 60_000;
 const STUCK_MS = 60_000;
 const NOTHING = new Uint8Array();
@@ -75,32 +76,40 @@ export class ObjectReader {
     const option = both ? "--batch-command" : withBytes ? "--batch" : "--batch-check";
     const line = both ? `${withBytes ? "contents" : "info"} ${name}` : name;
     try {
-      return await (await this.#conversation(option)).ask(line, withBytes);
-    } catch (error) {
-      if (!(error instanceof GitEnded)) throw error;
-      this.#conversations.delete(option);
-      try {
-        return await (await this.#conversation(option)).ask(line, withBytes);
-      } catch (again) {
-        if (!(again instanceof GitEnded)) throw again;
-        this.#conversations.delete(option);
-        throw new ToolError("git_failed", `git cat-file ended while it read '${this.#repository.root}'`);
+      for (let tries = 0; tries < TRIES; tries++) {
+        try {
+          return await (await this.#conversation(option)).ask(line, withBytes);
+        } catch (error) {
+          if (!(error instanceof GitEnded)) throw error;
+        }
       }
     } finally {
       this.#restIdle();
     }
+    const { root } = this.#repository;
+    throw new ToolError("git_failed", `git cat-file ended while it read '${name}' of '${root}'`, {
+      next: "An object may be damaged: 'git fsck' in the repository tells.",
+    });
   }
 
   async #conversation(option: string): Promise<Conversation> {
     const known = this.#conversations.get(option);
-    if (known && !(await known).over) return await known;
+    if (known) {
+      const conversation = await known;
+      if (!conversation.over) return conversation;
+      // Somebody else may have started the next one meanwhile.
+      if (this.#conversations.get(option) === known) this.#conversations.delete(option);
+      return await this.#conversation(option);
+    }
     const flushes = option === "--batch-command";
     const args = ["cat-file", option, ...(flushes ? ["--buffer"] : [])];
     const opened = this.#git.converse(this.#repository, args).then((child) =>
       new Conversation(child, flushes)
     );
     this.#conversations.set(option, opened);
-    opened.catch(() => this.#conversations.delete(option));
+    opened.catch(() => {
+      if (this.#conversations.get(option) === opened) this.#conversations.delete(option);
+    });
     return await opened;
   }
 

@@ -236,6 +236,7 @@ function ownFiles({ root, ownDir, commonDir }: Repository, from: string): string
       ...places.map((place) => path.join(place, "config")),
       ...present,
       alternatesOf(commonDir),
+      path.join(commonDir, "objects", "pack"),
       path.join(root, ".git"),
       ...between,
     ]),

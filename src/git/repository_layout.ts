@@ -15,7 +15,21 @@ export async function linksIn({ ownDir, commonDir }: Repository): Promise<string
     const places = await Promise.all([ownDir, commonDir].map((place) => isSymlink(path.join(place, name))));
     return places.includes(true);
   }));
-  return LINKABLE.filter((_, at) => found[at]);
+  return [...LINKABLE.filter((_, at) => found[at]), ...await linksInObjects(commonDir)];
+}
+
+/** Packs and directories of objects that are links: what they hold belongs to another repository. */
+async function linksInObjects(commonDir: string): Promise<string[]> {
+  const links: string[] = [];
+  try {
+    for await (const { name, isSymlink } of Deno.readDir(path.join(commonDir, "objects"))) {
+      if (isSymlink) links.push(`objects/${name}`);
+    }
+    for await (const { name, isSymlink } of Deno.readDir(path.join(commonDir, "objects", "pack"))) {
+      if (isSymlink) links.push(`objects/pack/${name}`);
+    }
+  } catch { /* what cannot be listed cannot be read either */ }
+  return links;
 }
 
 /** Where a repository names the object stores that it borrows from. */

@@ -24,7 +24,7 @@ export interface Listing {
 }
 
 const DECODER = new TextDecoder();
-const MAX_LISTING = 512 * 1024 * 1024;
+const MAX_LISTING = 256 * 1024 * 1024;
 
 /** Parses a tree object: `<mode> <name>\0<binary name>` again and again. */
 export function parseTree(bytes: Uint8Array, hexLength: number): TreeEntry[] {
@@ -76,7 +76,7 @@ export async function listTree(
 ): Promise<Listing> {
   const args = ["ls-tree", "-r", "-z", "--full-tree", tree];
   const { stdout, truncated } = await git.exec(repository, args, { maxStdout: MAX_LISTING, signal });
-  if (truncated) throw new ToolError("git_failed", `the paths of '${repository.root}' fill over 512 MiB`);
+  if (truncated) throw new ToolError("git_failed", `the paths of '${repository.root}' fill over 256 MiB`);
   return parseListing(tree, stdout);
 }
 

@@ -34,5 +34,5 @@ function compiled(pattern: string): (path: string) => boolean {
   if (busiest > MOST_STARS || crossings > MOST_STARS) throw refuse(`has more than ${MOST_STARS} wildcards`);
   // Groups and repetition are no part of the dialect, and file names have parentheses.
   const literal = pattern.replace(/\\?[()|+]/g, (found) => found.length > 1 ? found : `\\${found}`);
-  return picomatch(literal, { dot: true, noextglob: true });
+  return picomatch(literal, { dot: true, noextglob: true, nonegate: true });
 }

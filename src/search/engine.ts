@@ -68,7 +68,7 @@ export interface Found<T> {
   /** All there are. */
   total: number;
   /** For a reader: what was slower or less than it could be. */
-  note?: string;
+  notes: string[];
 }
 
 /** How far the index is. */

@@ -53,6 +53,11 @@ export function decide<T>(query: Compiled<T>, leafTruth: (judge: Judge<T>) => Tr
   return optional && !required ? Math.min(all, any) as Truth : all;
 }
 
+/** All leaves of a query. */
+export function leavesOf(query: Query): Leaf[] {
+  return query.kind === "leaf" ? [query] : query.clauses.flatMap(({ query: inner }) => leavesOf(inner));
+}
+
 /** The leaves that speak for a thing, and not against it. */
 export function positiveLeaves(query: Query): Leaf[] {
   if (query.kind === "leaf") return [query];

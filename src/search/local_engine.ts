@@ -1,7 +1,10 @@
 /** The search engine of the product: an index beside the session database, kept up to date by each search. */
-import { asToolError, messageOf, ToolError } from "../errors.ts";
+import { join } from "node:path";
+import { asToolError, endsCall, messageOf, ToolError } from "../errors.ts";
 import { isAncestor, listCommits, readMessages } from "../git/history.ts";
 import type { GitRunner } from "../git/runner.ts";
+import type { Repository } from "../git/repository.ts";
+import { smallFile } from "../platform/small_file.ts";
 import { log } from "../platform/log.ts";
 import { LruMap } from "../platform/lru.ts";
 import { mapBounded, PARALLELISM } from "../platform/pool.ts";
@@ -19,7 +22,7 @@ import type {
   SearchRequest,
   Target,
 } from "./engine.ts";
-import { positiveLeaves } from "./evaluate.ts";
+import { leavesOf } from "./evaluate.ts";
 import { Background } from "./index/background.ts";
 import { indexBlobs } from "./index/blob_indexer.ts";
 import { commitId, indexCommits } from "./index/commit_indexer.ts";
@@ -85,24 +88,25 @@ export class LocalEngine implements SearchEngine {
   }
 
   async searchFiles(request: FileSearch): Promise<Found<FoundFile>> {
-    return await this.#withIndex(async (store, note) => {
-      const places = await this.#places(request);
-      const scopes = await mapBounded(places, PARALLELISM, async ({ target, at }): Promise<FileScope> => {
+    return await this.#withIndex(async (store, notes) => {
+      const places = await this.#places(request, notes);
+      const scopes = await each(places, notes, async ({ target, at }): Promise<FileScope> => {
         const { served, view } = target;
         const listing = await view.listing(at.tree, request.signal);
         return { name: served.name, view, at, listing, ...this.#rows.of(listing) };
       });
       const waiting = await this.#refreshFiles(scopes, store, request.signal);
+      if (store && waiting > 0) notes.push(slower(waiting, "files"));
       const found = await searchFiles(request, scopes, store);
-      return withNote(found, note ?? (waiting > 0 ? slower(waiting, "files") : undefined));
+      return { ...found, notes: [...notes, ...found.notes] };
     });
   }
 
   async searchCommits(request: CommitSearch): Promise<Found<FoundCommit>> {
-    return await this.#withIndex(async (store, note) => {
-      const places = await this.#places(request);
-      const withTags = positiveLeaves(request.query).some(({ field }) => field === "tag");
-      const scopes = await mapBounded(places, PARALLELISM, async (place): Promise<CommitScope> => {
+    return await this.#withIndex(async (store, notes) => {
+      const places = await this.#places(request, notes);
+      const withTags = leavesOf(request.query).some(({ field }) => field === "tag");
+      const scopes = await each(places, notes, async (place): Promise<CommitScope> => {
         const { target: { served, view }, at } = place;
         const { rows, missing } = await this.#history(place, store, request.signal);
         const direct = await readMessages(this.#git, view.repository, missing, { signal: request.signal });
@@ -110,8 +114,9 @@ export class LocalEngine implements SearchEngine {
         return { name: served.name, ref: at.ref, rows, direct, tags };
       });
       const waiting = scopes.reduce((sum, { direct }) => sum + direct.length, 0);
+      if (store && waiting > 0) notes.push(slower(waiting, "commits"));
       const found = await searchCommits(request, scopes, store);
-      return withNote(found, note ?? (waiting > 0 ? slower(waiting, "commits") : undefined));
+      return { ...found, notes: [...notes, ...found.notes] };
     });
   }
 
@@ -165,42 +170,43 @@ export class LocalEngine implements SearchEngine {
   }
 
   /** Searches with the index; one that is damaged is thrown away, and where there can be none it goes without. */
-  async #withIndex<T>(work: (store: IndexStore | null, note?: string) => Promise<T>): Promise<T> {
+  async #withIndex<T>(work: (store: IndexStore | null, notes: string[]) => Promise<T>): Promise<T> {
     try {
-      return await work(this.#open());
+      return await work(this.#open(), []);
     } catch (error) {
       if (isDamage(error)) {
         log("warn", `the search index is built anew: ${messageOf(error)}`);
         const file = this.#store?.file;
         this.#forget();
         if (file) removeIndex(file);
-        return await work(this.#open());
+        return await work(this.#open(), []);
       }
       if (!(error instanceof ToolError) || error.code !== "index_unavailable") throw error;
       log("warn", error.message);
       this.#rows = new Rows(null);
-      return await work(null, `every file was looked into, because ${error.message}`);
+      return await work(null, [`everything was looked into one by one, because ${error.message}`]);
     }
   }
 
-  /** What is to be searched: the default branch of each repository, the branch asked for, or those of the query. */
-  async #places({ query, targets, branch, signal }: SearchRequest): Promise<Place[]> {
+  /** What is to be searched: the default branches, the branch asked for, and those that the query names. */
+  async #places({ query, targets, branch, signal }: SearchRequest, notes: string[]): Promise<Place[]> {
     const asked = branch === undefined ? branchLeaves(query) : [];
     const matchers = await Promise.all(asked.map(({ match }) => valueMatcher(match, "whole")));
-    const places = await mapBounded(targets, PARALLELISM, async (target): Promise<Place[]> => {
+    const places = await each(targets, notes, async (target): Promise<Place[]> => {
+      const { view } = target;
       if (branch !== undefined) {
-        const at = await target.view.branch(branch);
+        const at = await view.branch(branch);
         return at ? [{ target, at }] : [];
       }
-      if (matchers.length === 0) {
-        const at = await target.view.revision(undefined).catch(unlessEmpty);
-        return at ? [{ target, at }] : [];
-      }
-      const tips = (await target.view.tips(signal)).filter(({ ref }) =>
-        ref.startsWith("refs/heads/") && matchers.some((matches) => matches(...refForms(ref)))
-      );
-      const found = await Promise.all(tips.map(({ ref }) => target.view.branch(ref)));
-      return found.flatMap((at) => at ? [{ target, at }] : []);
+      const usual = await view.revision(undefined).catch(unlessEmpty);
+      const tips = matchers.length === 0
+        ? []
+        : (await view.tips(signal)).filter(({ ref }) =>
+          ref.startsWith("refs/heads/") && ref !== usual?.ref &&
+          matchers.some((matches) => matches(...refForms(ref)))
+        );
+      const others = await Promise.all(tips.map(({ ref }) => view.branch(ref)));
+      return [usual, ...others].flatMap((at) => at ? [{ target, at }] : []);
     });
     const found = places.flat();
     if (branch !== undefined && found.length === 0) {
@@ -246,11 +252,13 @@ export class LocalEngine implements SearchEngine {
         missing: await listCommits(git, repository, at.commit, [], { signal }),
       };
     }
-    const branch = `${repository.commonDir}\0${at.ref ?? ""}`;
-    let history = this.#histories.get(at.commit);
+    // What a commit reaches is not the same in a shallow clone.
+    const place = `${repository.commonDir}\0${shallowStamp(repository)}\0`;
+    const branch = `${place}${at.ref ?? ""}`;
+    let history = this.#histories.get(place + at.commit);
     if (!history) {
       const last = this.#tips.get(branch);
-      const known = last === undefined ? undefined : this.#histories.get(last);
+      const known = last === undefined ? undefined : this.#histories.get(place + last);
       const goesOn = known && known.missing.length === 0 &&
         await isAncestor(git, repository, last!, at.commit, { signal });
       const without = goesOn ? [last!] : [];
@@ -268,7 +276,7 @@ export class LocalEngine implements SearchEngine {
       const fresh = this.#lookUp(store, missing);
       history = { rows: joined(fresh.rows, history.rows), missing: fresh.missing };
     }
-    this.#histories.set(at.commit, history);
+    this.#histories.set(place + at.commit, history);
     this.#tips.set(branch, at.commit);
     return history;
   }
@@ -298,6 +306,10 @@ export class LocalEngine implements SearchEngine {
   }
 }
 
+function shallowStamp({ commonDir }: Repository): string {
+  return smallFile(join(commonDir, "shallow")) ?? "";
+}
+
 async function tagsOf(view: View, signal?: AbortSignal): Promise<Map<string, string[]>> {
   const tags = new Map<string, string[]>();
   for (const { ref, commit } of await view.tips(signal)) {
@@ -314,11 +326,26 @@ function joined(newer: Int32Array, older: Int32Array): Int32Array {
 }
 
 function slower(waiting: number, what: string): string {
-  return `${waiting} ${what} are not indexed yet and were looked into one by one; the next searches are quicker`;
+  return `${waiting} ${what} are not in the index yet and were looked into one by one`;
 }
 
-function withNote<T>(found: Found<T>, note: string | undefined): Found<T> {
-  return note === undefined ? found : { ...found, note };
+/** Works on many; where one of several cannot be read, the others are searched all the same. */
+async function each<T extends Target | Place, R>(
+  items: readonly T[],
+  notes: string[],
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const found = await mapBounded(items, PARALLELISM, async (item): Promise<R[]> => {
+    try {
+      return [await work(item)];
+    } catch (error) {
+      if (items.length === 1 || endsCall(error) || isDamage(error)) throw error;
+      const { served } = "served" in item ? item : item.target;
+      notes.push(`${served.name} was left out: ${asToolError(error).message}`);
+      return [];
+    }
+  });
+  return found.flat();
 }
 
 /** A repository without commits has nothing to be searched. */

@@ -76,7 +76,7 @@ export async function searchCommits(
       message: text,
     };
   });
-  return { results, total: found.size };
+  return { results, total: found.size, notes: [] };
 }
 
 function* things(scopes: readonly CommitScope[], index: IndexStore | null): Generator<Thing> {

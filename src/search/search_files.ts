@@ -71,7 +71,7 @@ export async function searchFiles(
       matches: text ? { text: text.text, hits: hitsOf(text, wanted) } : null,
     };
   }));
-  return { results, total: found.length };
+  return { results, total: found.length, notes: [] };
 }
 
 /** Whether a query names branches, so that more than the default ones have to be looked at. */

@@ -23,7 +23,7 @@ export interface Hit {
 }
 
 /** Hits of one pattern that are looked at in one file. */
-const MOST_HITS = 500;
+const MOST_HITS = 20_000;
 /** The same while files are only compared. */
 const MOST_SCREENED = 40;
 const LONGEST_LINE = 400;
@@ -87,8 +87,7 @@ export function chunksOf(text: string, hits: readonly Hit[], contextLines: numbe
   return merged.map(({ from, to, start, end }) => ({
     startLine: from + 1,
     endLine: to + 1,
-    content: text.slice(start, end).split("\n")
-      .map((line, at) => `${from + at + 1}: ${shortened(line)}\n`).join(""),
+    content: numberedLines(text, start, end, from, hits),
   }));
 }
 
@@ -134,8 +133,28 @@ function firstOf<T>(items: Iterable<T>, most: number): T[] {
   return first;
 }
 
-function shortened(line: string): string {
-  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
+function numberedLines(
+  text: string,
+  start: number,
+  end: number,
+  first: number,
+  hits: readonly Hit[],
+): string {
+  let offset = start;
+  return text.slice(start, end).split("\n").map((line, at) => {
+    const hit = hits.find((one) => one.start >= offset && one.start <= offset + line.length);
+    const shown = shortened(line, hit ? hit.start - offset : 0);
+    offset += line.length + 1;
+    return `${first + at + 1}: ${shown}\n`;
+  }).join("");
+}
+
+/** So much of a long line that a column of it is to be seen. */
+function shortened(line: string, column: number): string {
+  if (line.length <= LONGEST_LINE) return line;
+  const start = column < LONGEST_LINE * 0.75 ? 0 : column - Math.floor(LONGEST_LINE / 4);
+  const piece = line.slice(start, start + LONGEST_LINE).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
+  return `${start > 0 ? "…" : ""}${piece}${start + LONGEST_LINE < line.length ? "…" : ""}`;
 }
 
 /** Whether what stands before a match, or behind it, is how definitions are written in most languages. */

@@ -35,23 +35,40 @@ export async function viewOf({ app, workspace }: ToolContext, repo: string): Pro
   return await app.library.viewOf(workspace, repo);
 }
 
+/** Repositories to be searched, and what is to be said of those that cannot be. */
+export interface Targets {
+  targets: Target[];
+  notes: string[];
+}
+
 /**
  * The repositories that a search is about. One that was named has to be readable; among all of them, those that
- * are not are passed over.
+ * are not are passed over and told.
  */
 export async function targetsOf(
   { app, workspace }: ToolContext,
   repos: readonly string[] | undefined,
-): Promise<Target[]> {
+): Promise<Targets> {
   await app.git.binary();
   const chosen = await app.library.choose(workspace, repos);
+  const notes: string[] = [];
   const targets = await mapBounded(chosen, PARALLELISM, async (served): Promise<Target[]> => {
     try {
       return [{ served, view: await app.library.view(workspace, served) }];
     } catch (error) {
       if (repos?.length || endsCall(error) || asToolError(error).code === "internal_error") throw error;
+      notes.push(`${served.name} was left out: ${asToolError(error).message}`);
       return [];
     }
   });
-  return targets.flat();
+  return { targets: targets.flat(), notes };
 }
+
+/** Notes as one field of a payload: the first few of them. */
+export function noteOf(notes: readonly string[]): { note?: string } {
+  if (notes.length === 0) return {};
+  const rest = notes.length - MOST_NOTES;
+  return { note: notes.slice(0, MOST_NOTES).join("; ") + (rest > 0 ? `; and ${rest} more` : "") };
+}
+
+const MOST_NOTES = 5;

@@ -45,7 +45,7 @@ Deno.test("what is not indexed yet is searched all the same, and is indexed behi
     await withServer({ cwd: dir, flags: ["-repo", repo.dir, "-db", dir] }, async (server) => {
       const first = await server.payload("gb_file_search", { query: "uniq700x" });
       assert.equal(first.totalCount, 1);
-      assert.match(first.note, /900 files are not indexed yet/);
+      assert.match(first.note, /900 files are not in the index yet/);
       await answersRight(server, 900);
       await indexed(server);
       await answersRight(server, 900);

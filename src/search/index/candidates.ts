@@ -1,11 +1,11 @@
 /** What the index knows of a match: which documents surely hold it, and which may. */
 import { isNear } from "../match/pattern.ts";
 import { requiredText } from "../match/regex.ts";
-import { isWordUnit, lowerCase, snakeParts, wordsOf } from "../match/text.ts";
+import { isWordUnit, lowerCase, snakeParts, trimmed, wordsOf } from "../match/text.ts";
 import { wildcardOf, wildcardSpans } from "../match/wildcard.ts";
 import type { Match } from "../query/ast.ts";
 import { Bitset } from "./bitset.ts";
-import { isWordPart, quoted, type TextIndex } from "./text_index.ts";
+import { isWordPart, LONGEST_TERM, quoted, type TextIndex } from "./text_index.ts";
 
 /** Documents by row; whatever is in neither surely does not match. */
 export interface Candidates {
@@ -34,7 +34,7 @@ export function candidatesFor(index: TextIndex, match: Match): Candidates {
     case "all":
       return { sure: ALL, maybe: NONE };
     case "text":
-      return textCandidates(index, lowerCase(match.text.trim()));
+      return textCandidates(index, lowerCase(trimmed(match.text)));
     case "near": {
       const words = match.words.flatMap((word) => wordsOf(lowerCase(word)));
       const sets = words.map((word) => withWords(index, partOf(index, word)));
@@ -49,7 +49,7 @@ export function candidatesFor(index: TextIndex, match: Match): Candidates {
       const words = [...index.words()].filter((candidate) =>
         bitCount(letters & ~lettersOf(candidate)) <= match.edits && isNear(candidate, word, match.edits)
       );
-      return { sure: withWords(index, words), maybe: NONE };
+      return surely(words, withWords(index, words));
     }
     case "regex": {
       const sets = requiredText(match.source).map((text) => textCandidates(index, text));
@@ -69,8 +69,14 @@ export function exactExpression(text: string): string | null {
 function textCandidates(index: TextIndex, text: string): Candidates {
   if (isWordPart(text)) {
     const found = new Bitset();
-    const complete = index.documentsWithPart(text, MOST_WORDS, (id) => found.add(id));
-    return complete ? { sure: found, maybe: NONE } : { sure: NONE, maybe: ALL };
+    switch (index.documentsWithPart(text, MOST_WORDS, (id) => found.add(id))) {
+      case "exact":
+        return { sure: found, maybe: NONE };
+      case "more":
+        return { sure: NONE, maybe: found };
+      case "too many":
+        return { sure: NONE, maybe: ALL };
+    }
   }
   return { sure: NONE, maybe: phraseCandidates(index, text) };
 }
@@ -116,7 +122,14 @@ function wildcardCandidates(
     else if (!wildcardSpans(anywhere, text).next().done) maybe.push(word);
   }
   if (sure.length + maybe.length > MOST_WORDS) return { sure: NONE, maybe: ALL };
-  return { sure: withWords(index, sure), maybe: withWords(index, maybe) };
+  const certain = surely(sure, withWords(index, sure));
+  return { sure: certain.sure, maybe: union(certain.maybe, withWords(index, maybe)) };
+}
+
+/** Words that the index keeps whole are surely there; very long ones may be taken for others. */
+function surely(words: readonly string[], found: DocumentSet): Candidates {
+  const isExact = words.every((word) => word.length <= LONGEST_TERM);
+  return isExact ? { sure: found, maybe: NONE } : { sure: NONE, maybe: found };
 }
 
 function partOf(index: TextIndex, word: string): string[] {

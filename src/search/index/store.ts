@@ -10,7 +10,7 @@ import { INDEX_FILE } from "./background.ts";
 import { TextIndex } from "./text_index.ts";
 
 /** Raised when what is stored, or how words are cut, changes: an index of another version is built anew. */
-const VERSION = 4;
+const VERSION = 5;
 const APPLICATION = 0x6f6d6370;
 
 const SCHEMA = `

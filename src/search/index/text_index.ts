@@ -13,6 +13,8 @@ type Tables = Pick<IndexStore, "run" | "row" | "rows">;
 
 /** Terms of one full-text query: each costs a few microseconds and has to be looked up in the table. */
 const TERMS_A_QUERY = 1_000;
+/** FTS5 keeps 32,768 bytes of a term: longer ones may be taken for each other. A unit takes three bytes at most. */
+export const LONGEST_TERM = 10_000;
 /** So many are looked up one by one, at ten microseconds each. */
 const FEW_WORDS = 5_000;
 
@@ -115,20 +117,27 @@ export class TextIndex {
   }
 
   /**
-   * Calls back with every document that has a word with a text in it; false when more than `most` words have it.
+   * Calls back with every document that has a word with a text in it, unless more than `most` words have it; with
+   * `more` there may be others among them.
    * Most words stand in one document only, which is known without asking. What begins as another word does up to
    * the end of the text has it too, so that families of words are asked for at once.
    */
-  documentsWithPart(part: string, most: number, take: (id: number) => void): boolean {
+  documentsWithPart(
+    part: string,
+    most: number,
+    take: (id: number) => void,
+  ): "exact" | "more" | "too many" {
     const families = new Map<string, string[]>();
     const occurrences = this.#occurrences(part);
-    if (occurrences.length > most) return false;
+    if (occurrences.length > most) return "too many";
+    let isCut = false;
     for (const { word, document } of occurrences) {
       if (document !== SEVERAL && !this.#several.has(word)) {
         take(document);
         continue;
       }
       const prefix = word.slice(0, word.indexOf(part) + part.length);
+      isCut ||= word.length > LONGEST_TERM;
       const family = families.get(prefix);
       if (family) family.push(word);
       else families.set(prefix, [word]);
@@ -137,7 +146,7 @@ export class TextIndex {
       family.length > 1 ? `${quoted(prefix)} *` : quoted(family[0])
     );
     this.#documentsWithTerms(terms, take);
-    return true;
+    return isCut ? "more" : "exact";
   }
 
   #occurrences(part: string): Occurrence[] {

@@ -3,8 +3,21 @@ import { ToolError } from "../../errors.ts";
 import { editDistance } from "../../platform/distance.ts";
 import type { Match } from "../query/ast.ts";
 import { type LinearRegex, linearRegex } from "./regex.ts";
-import { lowerCase, type Prepared, snakeParts, type Span, WORDS, wordsOf } from "./text.ts";
+import {
+  BLANKS,
+  isBlankUnit,
+  lowerCase,
+  type Prepared,
+  snakeParts,
+  type Span,
+  trimmed,
+  WORDS,
+  wordsOf,
+} from "./text.ts";
 import { wildcardOf, wildcardSpans } from "./wildcard.ts";
+
+/** Words of a phrase with a slop: as many as there are bits. */
+const MOST_WORDS = 32;
 
 /** Finds one thing in texts. */
 export interface TextPattern {
@@ -25,7 +38,7 @@ export async function patternOf(match: Match): Promise<TextPattern> {
     case "text":
       return fromSpans(literal(match.text));
     case "near":
-      return near(match.words.flatMap((word) => wordsOf(lowerCase(word))), match.slop);
+      return near(match.words.flatMap((word) => wordsOf(lowerCase(word))).slice(0, MOST_WORDS), match.slop);
     case "wildcard": {
       const wildcard = wildcardOf(match.parts);
       return fromSpans((text) => wildcardSpans(wildcard, text));
@@ -60,7 +73,7 @@ function fromSpans(spans: (text: Prepared) => Iterable<Span>): TextPattern {
 
 /** The text as it stands, without regard to case; a run of white space stands for any other. */
 function literal(wanted: string): (text: Prepared) => Iterable<Span> {
-  const [head, ...tail] = lowerCase(wanted.trim()).split(/\s+/);
+  const [head, ...tail] = lowerCase(trimmed(wanted)).split(BLANKS);
   return function* ({ lower }) {
     for (let start = lower.indexOf(head); start >= 0;) {
       let end: number | null = start + head.length;
@@ -76,50 +89,64 @@ function literal(wanted: string): (text: Prepared) => Iterable<Span> {
 }
 
 function skipBlanks(text: string, at: number): number {
-  while (at < text.length && /\s/.test(text[at])) at++;
+  while (at < text.length && isBlankUnit(text.charCodeAt(at))) at++;
   return at;
 }
 
-interface Place {
-  start: number;
-  end: number;
-  /** Which word of the query, and where it would put the first one. */
-  nth: number;
-  base: number;
-}
-
-/** Words at most `slop` moves from standing one behind the other, as Lucene counts it. */
+/**
+ * Words at most `slop` moves from standing one behind the other, as Lucene counts it: each word says where the
+ * first one would have to stand, and these places are at most `slop` apart. At most 32 words.
+ */
 function near(words: readonly string[], slop: number): TextPattern {
   return fromSpans(function* ({ lower }) {
-    const places = placesOf(lower, words);
-    places.sort((a, b) => a.base - b.base);
-    const latest = new Map<number, Place>();
+    const { masks, starts, ends } = tokensOf(lower, words);
+    // For each word the last two places of the first one that it has spoken for.
+    const latest = words.map(() => [NaN, NaN]);
     let behind = -1;
-    for (const place of places) {
-      latest.set(place.nth, place);
-      const all = [...latest.values()];
-      if (all.length < words.length || new Set(all.map(({ start }) => start)).size < all.length) continue;
-      const start = Math.min(...all.map((one) => one.start));
-      if (place.base - Math.min(...all.map(({ base }) => base)) > slop || start < behind) continue;
-      behind = Math.max(...all.map(({ end }) => end));
+    for (let base = 1 - words.length; base < masks.length; base++) {
+      let news = false;
+      for (let nth = 0; nth < words.length; nth++) {
+        if (!((masks[base + nth] ?? 0) >>> nth & 1)) continue;
+        latest[nth] = [base, latest[nth][0]];
+        news = true;
+      }
+      const positions = news ? positionsOf(latest, base - slop) : null;
+      if (!positions) continue;
+      const start = starts[Math.min(...positions)];
+      if (start < behind) continue;
+      behind = ends[Math.max(...positions)];
       yield [start, behind];
     }
   });
 }
 
-function placesOf(lower: string, words: readonly string[]): Place[] {
-  const places: Place[] = [];
-  let position = 0;
-  for (const { 0: word, index } of lower.matchAll(WORDS)) {
-    const parts = snakeParts(word);
-    words.forEach((wanted, nth) => {
-      if (parts.includes(wanted)) {
-        places.push({ start: index, end: index + word.length, nth, base: position - nth });
-      }
-    });
-    position++;
+/** A position of its own for each word, with no place of the first one before `least`; null when there are none. */
+function positionsOf(latest: readonly number[][], least: number): number[] | null {
+  const taken = new Set<number>();
+  for (const [nth, bases] of latest.entries()) {
+    const base = bases.find((base) => base >= least && !taken.has(base + nth));
+    if (base === undefined) return null;
+    taken.add(base + nth);
   }
-  return places;
+  return [...taken];
+}
+
+/** The words of a text: which of the wanted ones each of them is, as bits, and where it stands. */
+function tokensOf(lower: string, wanted: readonly string[]) {
+  const [masks, starts, ends]: number[][] = [[], [], []];
+  const known = new Map<string, number>();
+  for (const { 0: word, index } of lower.matchAll(WORDS)) {
+    let mask = known.get(word);
+    if (mask === undefined) {
+      const parts = snakeParts(word);
+      mask = wanted.reduce((bits, one, nth) => parts.includes(one) ? bits | 1 << nth : bits, 0);
+      known.set(word, mask);
+    }
+    masks.push(mask);
+    starts.push(index);
+    ends.push(index + word.length);
+  }
+  return { masks, starts, ends };
 }
 
 function fuzzy(word: string, edits: number): TextPattern {

@@ -16,12 +16,31 @@ export function prepare(text: string): Prepared {
 
 /** Lower case that keeps the length: the few letters whose lower case is longer stay as they are. */
 export function lowerCase(text: string): string {
+  const lower = keepingLength(text);
+  // Letters with a form of their own at the end of a word, or in old print, are the same letters.
+  return lower.includes("ς") || lower.includes("ſ") ? lower.replaceAll("ς", "σ").replaceAll("ſ", "s") : lower;
+}
+
+function keepingLength(text: string): string {
   const lower = text.toLowerCase();
   if (lower.length === text.length) return lower;
   return text.replace(/[^\0-\x7f]/gu, (char) => {
     const one = char.toLowerCase();
     return one.length === char.length ? one : char;
   }).replace(/[A-Z]/g, (char) => char.toLowerCase());
+}
+
+/** White space of ASCII; any other is a letter, as it is in the index. */
+export const BLANKS = /[\t-\r ]+/;
+
+/** Whether the UTF-16 unit is white space of ASCII. */
+export function isBlankUnit(unit: number): boolean {
+  return unit === 32 || (unit >= 9 && unit <= 13);
+}
+
+/** Without white space of ASCII at its ends. */
+export function trimmed(text: string): string {
+  return text.replace(/^[\t-\r ]+|[\t-\r ]+$/g, "");
 }
 
 /** Runs of letters, digits and `_`; everything outside of ASCII counts as a letter, as it does in the index. */

@@ -82,7 +82,8 @@ export function* wildcardSpans(
       if (found < 0) break;
       end = found + segment.length;
     }
-    if (found < 0) from = Math.max(from, wordEnd(start + head.length)); // a later start in this word fails too
+    // A later start whose head ends in the same word fails too.
+    if (found < 0) from = Math.max(from, wordEnd(start + head.length) - head.length + 1);
     else if (tail.length > 0 || closes(head, end)) {
       yield [start, end];
       from = Math.max(from, end);

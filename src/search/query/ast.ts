@@ -77,10 +77,15 @@ function matchText(match: Match): string {
     case "regex":
       return `/${match.source.replaceAll("/", "\\/")}/`;
     case "range":
-      return `${match.withFrom ? "[" : "{"}${match.from ?? "*"} TO ${match.to ?? "*"}${
+      return `${match.withFrom ? "[" : "{"}${endText(match.from)} TO ${endText(match.to)}${
         match.withTo ? "]" : "}"
       }`;
   }
+}
+
+function endText(end: string | null): string {
+  if (end === null) return "*";
+  return /^[\w.:-]+$/.test(end) ? end : quoted(end);
 }
 
 function quoted(text: string): string {

@@ -3,6 +3,7 @@
  * `+a +b c`, and words without an operator are alternatives.
  */
 import { ToolError } from "../../errors.ts";
+import { BLANKS, trimmed } from "../match/text.ts";
 import {
   type Clause,
   type Field,
@@ -15,7 +16,11 @@ import {
 
 const LONGEST = 4_000;
 const DEEPEST = 40;
-const MOST_CLAUSES = 256;
+const MOST_CLAUSES = 128;
+/** Matches that every word of the index, or every line of a file, is held against. */
+const MOST_COSTLY = 12;
+const MOST_NEAR = 16;
+const MOST_PARTS = 64;
 const MOST_WILDCARDS = 16;
 const MOST_EDITS = 2;
 /** What ends a word unless it is escaped. */
@@ -39,6 +44,7 @@ class Parser {
   readonly #text: string;
   #at = 0;
   #clauses = 0;
+  #costly = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -60,8 +66,8 @@ class Parser {
     while (true) {
       this.#skipBlanks();
       if (this.#over() || this.#text[this.#at] === ")") break;
-      const and = this.#operator(/AND(?![^\s()])|&&/y);
-      const or = !and && this.#operator(/OR(?![^\s()])|\|\|/y);
+      const and = this.#operator(/AND(?![^\s()"])|&&/y);
+      const or = !and && this.#operator(/OR(?![^\s()"])|\|\|/y);
       if ((and || or) && clauses.length === 0) {
         throw this.#error(`'${and ? "AND" : "OR"}' has nothing before it`, "a word or a phrase");
       }
@@ -88,7 +94,7 @@ class Parser {
   }
 
   #sign(): Clause["occur"] | null {
-    if (this.#operator(/NOT(?![^\s()])|!/y)) return "not";
+    if (this.#operator(/NOT(?![^\s()"])|!/y)) return "not";
     if (this.#operator(/\+/y)) return "must";
     return this.#operator(/-/y) ? "not" : null;
   }
@@ -101,7 +107,13 @@ class Parser {
       this.#boost();
       return query;
     }
+    const start = this.#at;
     const leaf: Leaf = { kind: "leaf", field, match: this.#match() };
+    const isCostly = leaf.match.kind === "fuzzy" || leaf.match.kind === "regex";
+    if (isCostly && ++this.#costly > MOST_COSTLY) {
+      this.#at = start;
+      throw this.#error("too many fuzzy words and regular expressions", `at most ${MOST_COSTLY}`);
+    }
     this.#boost();
     return leaf;
   }
@@ -156,8 +168,16 @@ class Parser {
       throw this.#error("the phrase is empty", "text between the quotation marks");
     }
     const slop = this.#tilde();
+    if (trimmed(text).split(BLANKS).length > MOST_PARTS) {
+      this.#at = open;
+      throw this.#error("the phrase has too many words", `at most ${MOST_PARTS}`);
+    }
     if (!slop) return { kind: "text", text, quoted: true };
-    const words = text.trim().split(/\s+/);
+    const words = trimmed(text).split(BLANKS);
+    if (words.length > MOST_NEAR) {
+      this.#at = open;
+      throw this.#error("too many words in a phrase with '~'", `at most ${MOST_NEAR}`);
+    }
     return { kind: "near", words, slop: Math.floor(slop) };
   }
 

@@ -6,7 +6,7 @@ import { queryText } from "../../search/query/ast.ts";
 import { parseQuery } from "../../search/query/parser.ts";
 import { firstFitting, shrinking } from "../budget.ts";
 import { oneLine } from "../markdown.ts";
-import { COUNT, countOf, OFFSET, offsetOf, REPOS, targetsOf } from "../served.ts";
+import { COUNT, countOf, noteOf, OFFSET, offsetOf, REPOS, targetsOf } from "../served.ts";
 import { defineTool } from "../tool.ts";
 
 const COMMIT = z.strictObject({
@@ -55,10 +55,11 @@ export const gbCommitSearch = defineTool({
   async run({ query, repos, authors, branch, count, offset }, context) {
     const parsed = parseQuery(query);
     const start = offsetOf(offset);
+    const { targets, notes } = await targetsOf(context, repos);
     const engine = await context.app.search();
     const found = await engine.searchCommits({
       query: parsed,
-      targets: await targetsOf(context, repos),
+      targets,
       branch: branch || undefined,
       authors,
       offset: start,
@@ -73,7 +74,7 @@ export const gbCommitSearch = defineTool({
       ...(people ? [`(${people})`] : []),
       ...(branch ? [`branch:"${branch}"`] : []),
     ];
-    return fitted(found, filters.join(" AND "), start);
+    return fitted({ ...found, notes: [...notes, ...found.notes] }, filters.join(" AND "), start);
   },
   render({ query, totalCount, limitHit, commits, more, note }) {
     const lines = [
@@ -108,7 +109,7 @@ function fitted(found: Found<FoundCommit>, query: string, start: number): Output
       limitHit: end < found.total,
       commits,
       ...(isCut ? { more: `messages are cut: git_log or a smaller count shows them whole${rest}` } : {}),
-      ...(found.note === undefined ? {} : { note: found.note }),
+      ...noteOf(found.notes),
     };
   };
   const all = found.results.length;

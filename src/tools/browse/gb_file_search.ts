@@ -5,9 +5,9 @@ import type { Found, FoundFile } from "../../search/engine.ts";
 import { queryText } from "../../search/query/ast.ts";
 import { parseQuery } from "../../search/query/parser.ts";
 import { type Chunk, chunksOf } from "../../search/snippets.ts";
-import { firstFitting, shrinking } from "../budget.ts";
+import { ANSWER_BUDGET, firstFitting, shrinking } from "../budget.ts";
 import { oneLine } from "../markdown.ts";
-import { COUNT, countOf, OFFSET, offsetOf, REPOS, targetsOf } from "../served.ts";
+import { COUNT, countOf, noteOf, OFFSET, offsetOf, REPOS, targetsOf } from "../served.ts";
 import { defineTool } from "../tool.ts";
 
 const RESULT = z.strictObject({
@@ -37,6 +37,8 @@ const MOST = 100;
 const DEFAULT_CONTEXT = 10;
 const MOST_CONTEXT = 200;
 const CHUNKS = 3;
+/** Characters of an answer when the caller said how much. */
+const ASKED_BUDGET = 120_000;
 /** A query of nothing but wildcards. */
 const ANYTHING = /^[\s*?]*[*?][\s*?]*$/;
 
@@ -76,10 +78,11 @@ export const gbFileSearch = defineTool({
     }
     const parsed = parseQuery(query);
     const start = offsetOf(offset);
+    const { targets, notes } = await targetsOf(context, repos);
     const engine = await context.app.search();
     const found = await engine.searchFiles({
       query: parsed,
-      targets: await targetsOf(context, repos),
+      targets,
       branch: branch || undefined,
       wanted,
       offset: start,
@@ -88,7 +91,7 @@ export const gbFileSearch = defineTool({
       progress,
     });
     const filters = [`type:blob`, `(${queryText(parsed)})`, ...(branch ? [`branch:"${branch}"`] : [])];
-    return fitted(found, filters.join(" AND "), start, {
+    return fitted({ ...found, notes: [...notes, ...found.notes] }, filters.join(" AND "), start, {
       context: countOf(contextLines, DEFAULT_CONTEXT, MOST_CONTEXT),
       asked: count !== undefined || contextLines !== undefined,
     });
@@ -113,7 +116,7 @@ export const gbFileSearch = defineTool({
 
 interface Wish {
   context: number;
-  /** The caller said how much: then nothing is taken away. */
+  /** The caller said how much: then little is taken away. */
   asked: boolean;
 }
 
@@ -129,18 +132,17 @@ function fitted(found: Found<FoundFile>, query: string, start: number, { context
       limitHit: end < found.total,
       results,
       ...(cut ? { more: moreText(shown < found.results.length ? end : null) } : {}),
-      ...(found.note === undefined ? {} : { note: found.note }),
+      ...noteOf(found.notes),
     };
   };
   const all = found.results.length;
-  if (asked) return shape(all, context, CHUNKS);
   return firstFitting([
     () => shape(all, context, CHUNKS),
     () => shape(all, 4, CHUNKS),
     () => shape(all, 4, 1),
     () => shape(all, 1, 1),
     ...shrinking(all).slice(1).map((shown) => () => shape(shown, 1, 1)),
-  ]);
+  ], asked ? ASKED_BUDGET : ANSWER_BUDGET);
 }
 
 function moreText(next: number | null): string {
