@@ -14,6 +14,11 @@ export interface Judge<T> {
   verify(thing: T): boolean;
 }
 
+/** The judge of what is known without a text. */
+export function always<T>(holds: (thing: T) => boolean): Judge<T> {
+  return { judge: (thing) => holds(thing) ? YES : NO, verify: holds };
+}
+
 /** A query whose leaves know how to decide. */
 export type Compiled<T> =
   | { kind: "leaf"; leaf: Leaf; judge: Judge<T> }

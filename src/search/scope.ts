@@ -3,6 +3,7 @@ import { isBinary, textOf } from "../browse/blobs.ts";
 import type { Revision, View } from "../browse/view.ts";
 import type { Listing } from "../git/trees.ts";
 import { LruMap } from "../platform/lru.ts";
+import { UNKNOWN } from "./index/candidates.ts";
 import { BLOB_KINDS, LARGEST_INDEXED } from "./index/blob_indexer.ts";
 import type { IndexStore } from "./index/store.ts";
 import { prepare, type Prepared } from "./match/text.ts";
@@ -14,14 +15,12 @@ export interface FileScope {
   view: View;
   at: Revision;
   listing: Listing;
-  /** For each path its row in the index, or {@linkcode UNKNOWN}, or {@linkcode NO_TEXT}. */
+  /** For each path its row in the index, or `UNKNOWN`, or {@linkcode NO_TEXT}. */
   rows: Int32Array;
   /** How many rows are unknown. */
   unknown: number;
 }
 
-/** Not indexed yet. */
-export const UNKNOWN = 0;
 /** No text to search: binary, too large, a link or a submodule. */
 export const NO_TEXT = -1;
 

@@ -2,8 +2,18 @@
 import { ToolError } from "../errors.ts";
 import type { CommitMessage } from "../git/history.ts";
 import type { CommitSearch, Found, FoundCommit } from "./engine.ts";
-import { compile, decide, type Judge, MAYBE, NO, positiveLeaves, type Truth, YES } from "./evaluate.ts";
-import { type Candidates, candidatesFor, exactExpression } from "./index/candidates.ts";
+import {
+  always,
+  compile,
+  decide,
+  type Judge,
+  MAYBE,
+  NO,
+  positiveLeaves,
+  type Truth,
+  YES,
+} from "./evaluate.ts";
+import { candidatesFor, exactExpression, rowTruth, UNKNOWN } from "./index/candidates.ts";
 import { readMessage } from "./index/commit_indexer.ts";
 import type { IndexStore } from "./index/store.ts";
 import { dateMatcher } from "./match/dates.ts";
@@ -29,7 +39,6 @@ export interface CommitScope {
 interface Thing {
   scope: CommitScope;
   row: number;
-  order: number;
   read(): CommitMessage;
 }
 
@@ -81,11 +90,10 @@ export async function searchCommits(
 
 function* things(scopes: readonly CommitScope[], index: IndexStore | null): Generator<Thing> {
   for (const scope of scopes) {
-    let order = 0;
-    for (const message of scope.direct) yield { scope, row: 0, order: order++, read: () => message };
+    for (const message of scope.direct) yield { scope, row: UNKNOWN, read: () => message };
     for (const row of scope.rows) {
       let message: CommitMessage | undefined;
-      yield { scope, row, order: order++, read: () => message ??= readMessage(index!, row) };
+      yield { scope, row, read: () => message ??= readMessage(index!, row) };
     }
   }
 }
@@ -99,7 +107,7 @@ async function judgeOf(leaf: Leaf, index: IndexStore | null): Promise<Judge<Thin
       const pattern = await patternOf(match);
       const candidates = index && candidatesFor(index.messages, match);
       return {
-        judge: ({ row }) => truthOf(candidates, row),
+        judge: ({ row }) => rowTruth(candidates, row),
         verify: (thing) => pattern.test(prepare(thing.read().text)),
       };
     }
@@ -109,7 +117,7 @@ async function judgeOf(leaf: Leaf, index: IndexStore | null): Promise<Judge<Thin
       const candidates = index && candidatesFor(index.messages, match);
       return {
         // A message that has it may have it further down.
-        judge: ({ row }) => truthOf(candidates, row) === NO ? NO : MAYBE,
+        judge: ({ row }) => rowTruth(candidates, row) === NO ? NO : MAYBE,
         verify: (thing) => pattern.test(prepare(titleOf(thing.read().text))),
       };
     }
@@ -165,12 +173,6 @@ async function authorMatcher(authors: readonly string[]): Promise<(message: Comm
   return ({ author }) => tests.some((matches) => matches(...personForms(author.name, author.email)));
 }
 
-function truthOf(candidates: Candidates | null, row: number): Truth {
-  if (row === 0 || !candidates) return MAYBE;
-  if (candidates.sure.has(row)) return YES;
-  return candidates.maybe.has(row) ? MAYBE : NO;
-}
-
 function scoresOf(leaves: readonly Leaf[], index: IndexStore | null): Map<number, number> {
   const scores = new Map<number, number>();
   for (const { field, match } of leaves) {
@@ -182,10 +184,6 @@ function scoresOf(leaves: readonly Leaf[], index: IndexStore | null): Map<number
     }
   }
   return scores;
-}
-
-function always(holds: (thing: Thing) => boolean): Judge<Thing> {
-  return { judge: (thing) => holds(thing) ? YES : NO, verify: holds };
 }
 
 /** The first line of a message. */

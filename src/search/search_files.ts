@@ -3,6 +3,7 @@ import { ToolError } from "../errors.ts";
 import type { Listing } from "../git/trees.ts";
 import type { FileSearch, Found, FoundFile } from "./engine.ts";
 import {
+  always,
   compile,
   type Compiled,
   decide,
@@ -13,7 +14,7 @@ import {
   type Truth,
   YES,
 } from "./evaluate.ts";
-import { type Candidates, candidatesFor, exactExpression } from "./index/candidates.ts";
+import { candidatesFor, exactExpression, rowTruth, UNKNOWN } from "./index/candidates.ts";
 import type { IndexStore } from "./index/store.ts";
 import { languagesOf } from "./languages.ts";
 import { patternOf, type TextPattern } from "./match/pattern.ts";
@@ -21,7 +22,7 @@ import type { Prepared } from "./match/text.ts";
 import { pathForms, refForms, valueMatcher } from "./match/value.ts";
 import type { Leaf, Query } from "./query/ast.ts";
 import { mapBounded } from "../platform/pool.ts";
-import { type FileScope, NO_TEXT, preparedText, UNKNOWN } from "./scope.ts";
+import { type FileScope, NO_TEXT, preparedText } from "./scope.ts";
 import { definesIn, hitsOf } from "./snippets.ts";
 
 /** One path of a scope, and its text once that was looked at. */
@@ -138,7 +139,7 @@ async function judgeOf(
       patterns.set(leaf, pattern);
       const candidates = index && candidatesFor(index.blobs, match);
       return {
-        judge: ({ scope, at }) => truthOf(candidates, scope.rows[at]),
+        judge: ({ scope, at }) => scope.rows[at] === NO_TEXT ? NO : rowTruth(candidates, scope.rows[at]),
         verify: ({ text }) => text ? pattern.test(text) : false,
       };
     }
@@ -172,17 +173,6 @@ async function judgeOf(
         next: "Use gb_commit_search for it; fields of files are path, file, repo, branch, lang and content.",
       });
   }
-}
-
-function truthOf(candidates: Candidates | null, row: number): Truth {
-  if (row === NO_TEXT) return NO;
-  if (row === UNKNOWN || !candidates) return MAYBE;
-  if (candidates.sure.has(row)) return YES;
-  return candidates.maybe.has(row) ? MAYBE : NO;
-}
-
-function always(holds: (thing: Thing) => boolean): Judge<Thing> {
-  return { judge: (thing) => holds(thing) ? YES : NO, verify: holds };
 }
 
 /** By bm25 of whole words, then by names that hold them, then by path. */

@@ -1,4 +1,5 @@
 /** What the index knows of a match: which documents surely hold it, and which may. */
+import { MAYBE, NO, type Truth, YES } from "../evaluate.ts";
 import { isNear } from "../match/pattern.ts";
 import { requiredText } from "../match/regex.ts";
 import { isWordUnit, lowerCase, snakeParts, trimmed, wordsOf } from "../match/text.ts";
@@ -22,6 +23,16 @@ export interface DocumentSet {
 export const ALL: DocumentSet = { has: () => true };
 /** No document. */
 export const NONE: DocumentSet = { has: () => false };
+
+/** The row of what is not in the index. */
+export const UNKNOWN = 0;
+
+/** What the index says of a row; without one, or of what it does not know, anything may be. */
+export function rowTruth(candidates: Candidates | null, row: number): Truth {
+  if (row === UNKNOWN || !candidates) return MAYBE;
+  if (candidates.sure.has(row)) return YES;
+  return candidates.maybe.has(row) ? MAYBE : NO;
+}
 
 /** Above this a part of a word is in nearly every document, and looking into each is quicker. */
 const MOST_WORDS = 20_000;
