@@ -38,6 +38,8 @@ export interface AppConfig {
   hooks: boolean;
   /** Push to repositories of this machine. */
   allowFileRemotes: boolean;
+  /** Write files that agents' clients start programs from. */
+  allowAgentConfig: boolean;
 }
 
 /** What a call brings along for finding its roots. */

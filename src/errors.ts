@@ -269,6 +269,26 @@ export const ERRORS = {
     meaning: "The repository is there, and its config or its place forbid to read it.",
     next: "Read the message; the operator can widen what is allowed.",
   },
+  OutsideRoot: {
+    meaning: "The path leads outside of the roots that the server may write in, or is no path at all.",
+    next: "Use a path inside the root; a relative one starts there.",
+  },
+  NotFound: {
+    meaning: "The file does not exist.",
+    next: "Check the path; write_file makes a file, create_directory a directory.",
+  },
+  PermissionDenied: {
+    meaning: "The system, or a rule of the server, does not allow to write there.",
+    next: "Write somewhere else, or ask the user to do it.",
+  },
+  InvalidTarget: {
+    meaning: "What stands at the path is not what the tool works on.",
+    next: "Look at what stands there, and name another path.",
+  },
+  ReadOnly: {
+    meaning: "The server was started with --read-only.",
+    next: "Nothing can be written; ask the user to start it without.",
+  },
   index_unavailable: {
     meaning: "The search index cannot be opened or written.",
     next: "Check the directory of -db; the index can be deleted at any time and is built again.",

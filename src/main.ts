@@ -70,6 +70,7 @@ function appOf(line: CommandLine): App {
     trustRepoConfig: line.trustRepoConfig,
     hooks: line.hooks,
     allowFileRemotes: line.allowFileRemotes,
+    allowAgentConfig: line.allowAgentConfig,
   }, Deno.env.toObject());
 }
 

@@ -11,6 +11,7 @@ const FLOOR: Record<string, number> = {
   tools: 5,
   "app.ts": 4,
   changes: 3,
+  files: 1,
   workspace: 3,
   search: 3,
   sessions: 2,

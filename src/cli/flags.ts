@@ -47,6 +47,7 @@ export const FLAGS = [
   { name: "trust-repo-config", help: "Work on repositories whose own config runs programs" },
   { name: "no-hooks", help: "Do not run the repository's hooks on commit and push" },
   { name: "allow-file-remotes", help: "Push to repositories of this machine too, inside the allowed roots" },
+  { name: "allow-agent-config", help: "Let files be written that agents' clients start programs from" },
   {
     name: "log-level",
     value: "level",
@@ -79,6 +80,7 @@ export interface CommandLine {
   trustRepoConfig: boolean;
   hooks: boolean;
   allowFileRemotes: boolean;
+  allowAgentConfig: boolean;
   logLevel: LogLevel;
   version: boolean;
   help: boolean;
@@ -155,6 +157,7 @@ function assemble(values: ReadonlyMap<string, string[]>, operands: string[]): Co
     trustRepoConfig: values.has("trust-repo-config"),
     hooks: !values.has("no-hooks"),
     allowFileRemotes: values.has("allow-file-remotes"),
+    allowAgentConfig: values.has("allow-agent-config"),
     logLevel,
     version: values.has("version"),
     help: values.has("help"),

@@ -7,6 +7,10 @@ import { gbFindFiles } from "./browse/gb_find_files.ts";
 import { gbListFiles } from "./browse/gb_list_files.ts";
 import { gbListRepos } from "./browse/gb_list_repos.ts";
 import { gbReadFile } from "./browse/gb_read_file.ts";
+import { appendTool } from "./files/append.ts";
+import { createDirectoryTool } from "./files/create_directory.ts";
+import { moveFileTool } from "./files/move_file.ts";
+import { writeFileTool } from "./files/write_file.ts";
 import { batchCommit } from "./git/batch_commit.ts";
 import { gitCherryPick } from "./git/git_cherry_pick.ts";
 import { gitDiffSummary } from "./git/git_diff_summary.ts";
@@ -27,6 +31,7 @@ export const TOOLS: readonly Tool[] = [
   ...[gitStatus, gitInventory, gitParity, listPresets, gitLog, gitDiffSummary],
   ...[batchCommit, gitMerge, gitCherryPick],
   ...[gbListRepos, gbListFiles, gbReadFile, gbFindFiles, gbFileSearch, gbCommitSearch],
+  ...[writeFileTool, appendTool, createDirectoryTool, moveFileTool],
 ];
 
 /** Which tools the operator wants; names may be globs such as `git_*`. */

@@ -100,7 +100,10 @@ Deno.test("selectTools(): read-only beats all, exclude beats include, globs work
   assert.deepEqual(names({ tools: ["get_sessions", "create_worktree"], excludeTools: ["create_*"] }), [
     "get_sessions",
   ]);
-  const writing = ["create_worktree", "remove_session", "batch_commit", "git_merge", "git_cherry_pick"];
+  const writing = [
+    ...["create_worktree", "remove_session", "batch_commit", "git_merge", "git_cherry_pick"],
+    ...["write_file", "append", "create_directory", "move_file"],
+  ];
   assert.deepEqual(names({ readOnly: true }), all.filter((name) => !writing.includes(name)));
   assert.deepEqual(names({ readOnly: true, tools: ["*_session*"] }), ["get_sessions"]);
   assert.throws(() => names({ readOnly: true, tools: ["create_worktree"] }), /leave no tool/);
