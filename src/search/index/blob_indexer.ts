@@ -27,7 +27,7 @@ export interface IndexOptions {
 
 /** Objects asked for at once, and the bytes of a transaction: what is in memory at a time. */
 const WINDOW = 256;
-const BATCH_BYTES = 3 * 1024 * 1024;
+const BATCH_BYTES = 2 * 1024 * 1024;
 const BATCH_BLOBS = 2_000;
 
 interface Read {

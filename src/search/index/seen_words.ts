@@ -2,6 +2,8 @@
 import { isWordUnit } from "../match/text.ts";
 
 const FIRST_SLOTS = 1 << 16;
+/** The old slots and the new ones are in memory together for a moment. */
+const GROWTH = 1.5;
 
 /** Words of a document: those met for the first time, and those that only one other document had so far. */
 export interface Met {
@@ -45,7 +47,7 @@ export class SeenWords {
   addAll(lower: string, document: number): Met {
     const met: Met = { fresh: [], again: [] };
     scan(lower, (one, other, start, end) => {
-      if (this.#size * 2 > this.#documents.length) this.#grow();
+      if (this.#size * 4 > this.#documents.length * 3) this.#grow();
       const slot = this.#slotOf(one, other);
       if (this.#slots[2 * slot + 1] === 0) {
         this.#slots[2 * slot] = one;
@@ -72,18 +74,19 @@ export class SeenWords {
   /** The slot of a pair, or the empty one where it belongs. */
   #slotOf(one: number, other: number): number {
     const slots = this.#slots;
-    const mask = this.#documents.length - 1;
-    let at = one & mask;
+    const { length } = this.#documents;
+    let at = (one >>> 0) % length;
     while (slots[2 * at + 1] !== 0 && (slots[2 * at] !== one || slots[2 * at + 1] !== other)) {
-      at = (at + 1) & mask;
+      if (++at === length) at = 0;
     }
     return at;
   }
 
   #grow(): void {
     const [slots, documents] = [this.#slots, this.#documents];
-    this.#slots = new Int32Array(slots.length * 2);
-    this.#documents = new Int32Array(documents.length * 2);
+    const length = Math.ceil(documents.length * GROWTH);
+    this.#slots = new Int32Array(2 * length);
+    this.#documents = new Int32Array(length);
     for (let old = 0; old < documents.length; old++) {
       const [one, other] = [slots[2 * old], slots[2 * old + 1]];
       if (other === 0) continue;

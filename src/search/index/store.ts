@@ -68,7 +68,7 @@ export class IndexStore {
     try {
       // A file that exists already keeps the mode it was made with.
       db.exec(
-        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000",
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8000",
       );
       const version = () => Number(Object.values(db.prepare("PRAGMA user_version").get()!)[0]);
       if (version() === 0) {
