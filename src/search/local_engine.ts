@@ -24,7 +24,8 @@ import type {
 } from "./engine.ts";
 import { leavesOf } from "./evaluate.ts";
 import { Background } from "./index/background.ts";
-import { indexBlobs } from "./index/blob_indexer.ts";
+import { BlobNames, blobsOf, indexBlobs } from "./index/blob_indexer.ts";
+import { UNKNOWN } from "./index/candidates.ts";
 import { commitId, indexCommits } from "./index/commit_indexer.ts";
 import { IndexStore, isBusy, isDamage, removeIndex } from "./index/store.ts";
 import { refForms, valueMatcher } from "./match/value.ts";
@@ -133,13 +134,12 @@ export class LocalEngine implements SearchEngine {
         onProgress: ({ done, total, bytes }: { done: number; total: number; bytes: number }) =>
           onProgress?.({ repository: served.name, done, total, bytes: before + bytes }),
       };
-      const { oids, kinds } = await view.listing(at.tree, signal);
-      const files = oids.filter((_, nth) => kinds[nth] === "file");
-      const blobs = await indexBlobs(store, view.objects, files, options);
+      const names = await blobsOf(this.#git, view.repository, at.tree, signal);
+      const blobs = await indexBlobs(store, view.objects, names, options);
       const history = await listCommits(this.#git, view.repository, at.commit, [], { signal });
       const commits = await indexCommits(store, this.#git, view.repository, history, { signal });
-      report.blobs += blobs.done;
-      report.commits += commits.done;
+      report.blobs += blobs.fresh;
+      report.commits += commits.fresh;
       report.bytes += blobs.bytes + commits.bytes;
     }
     if (report.blobs + report.commits > 0) store.optimize();
@@ -232,8 +232,8 @@ export class LocalEngine implements SearchEngine {
         this.#background.index(view.repository, at.commit);
         continue;
       }
-      const oids = listing.oids.filter((_, nth) => rows[nth] === 0);
-      if (!await this.#write(() => indexBlobs(store, view.objects, oids, { signal }))) continue;
+      const names = new BlobNames(listing.oids.filter((_, nth) => rows[nth] === UNKNOWN));
+      if (!await this.#write(() => indexBlobs(store, view.objects, names, { signal }))) continue;
       Object.assign(scope, this.#rows.of(listing));
     }
     return scopes.reduce((sum, scope) => sum + scope.unknown, 0);

@@ -2,6 +2,9 @@
 import { isBinary, textOf } from "../../browse/blobs.ts";
 import { ToolError } from "../../errors.ts";
 import type { ObjectReader } from "../../git/object_reader.ts";
+import type { Repository } from "../../git/repository.ts";
+import type { GitRunner } from "../../git/runner.ts";
+import { listTree } from "../../git/trees.ts";
 import { lowerCase } from "../match/text.ts";
 import type { IndexStore } from "./store.ts";
 
@@ -10,11 +13,50 @@ export const BLOB_KINDS = { text: 0, binary: 1, large: 2 } as const;
 /** Larger files are found by their paths only. */
 export const LARGEST_INDEXED = 2 * 1024 * 1024;
 
+/** Names of blobs, each once, in twenty bytes or so: a large tree has hundreds of thousands. */
+export class BlobNames {
+  readonly length: number;
+  readonly #bytes: Uint8Array;
+  readonly #width: number;
+
+  constructor(oids: Iterable<string>) {
+    const names = new Set(oids);
+    const [first = ""] = names;
+    this.length = names.size;
+    this.#width = first.length / 2;
+    this.#bytes = new Uint8Array(names.size * this.#width);
+    let at = 0;
+    for (const oid of names) this.#bytes.set(Uint8Array.fromHex(oid), this.#width * at++);
+  }
+
+  /** The full object names of some of them. */
+  slice(from: number, to: number): string[] {
+    const names: string[] = [];
+    for (let at = from; at < Math.min(to, this.length); at++) {
+      names.push(this.#bytes.subarray(at * this.#width, (at + 1) * this.#width).toHex());
+    }
+    return names;
+  }
+}
+
+/** The blobs of all files of a tree. */
+export async function blobsOf(
+  git: GitRunner,
+  repository: Repository,
+  tree: string,
+  signal?: AbortSignal,
+): Promise<BlobNames> {
+  const { oids, kinds } = await listTree(git, repository, tree, signal);
+  return new BlobNames(oids.filter((_, nth) => kinds[nth] === "file"));
+}
+
 /** How far indexing is. */
 export interface IndexProgress {
   /** Objects looked at, and how many there are. */
   done: number;
   total: number;
+  /** Objects that were not in the index. */
+  fresh: number;
   /** Bytes of text indexed. */
   bytes: number;
 }
@@ -46,22 +88,23 @@ interface Read {
 export async function indexBlobs(
   store: IndexStore,
   objects: ObjectReader,
-  oids: readonly string[],
+  names: BlobNames,
   options: IndexOptions = {},
 ): Promise<IndexProgress> {
-  const missing = [...new Set(oids)].filter((oid) => blobId(store, oid) === null);
-  const progress = { done: 0, total: missing.length, bytes: 0 };
+  const progress = { done: 0, total: names.length, fresh: 0, bytes: 0 };
   let batch: Read[] = [];
   let bytes = 0;
   const write = () => {
     writeBatch(store, batch);
-    progress.done += batch.length;
+    progress.fresh += batch.length;
     progress.bytes += bytes;
     options.onProgress?.(progress);
     [batch, bytes] = [[], 0];
   };
-  for (let at = 0; at < missing.length; at += WINDOW) {
-    const infos = await Promise.all(missing.slice(at, at + WINDOW).map((oid) => objects.info(oid)));
+  for (let at = 0; at < names.length; at += WINDOW) {
+    const missing = names.slice(at, at + WINDOW).filter((oid) => blobId(store, oid) === null);
+    progress.done = Math.min(at + WINDOW, names.length);
+    const infos = await Promise.all(missing.map((oid) => objects.info(oid)));
     const known = infos.flatMap((info) => info?.type === "blob" ? [info] : []);
     for (const part of portions(known)) {
       if (options.signal?.aborted) throw new ToolError("cancelled", "the call was cancelled");

@@ -23,12 +23,13 @@ export async function indexCommits(
   options: IndexOptions = {},
 ): Promise<IndexProgress> {
   const missing = oids.filter((oid) => commitId(store, oid) === null);
-  const progress = { done: 0, total: missing.length, bytes: 0 };
+  const progress = { done: 0, total: missing.length, fresh: 0, bytes: 0 };
   for (let at = 0; at < missing.length; at += BATCH) {
     if (options.signal?.aborted) throw new ToolError("cancelled", "the call was cancelled");
     const messages = await readMessages(git, repository, missing.slice(at, at + BATCH), options);
     writeMessages(store, messages);
-    progress.done += messages.length;
+    progress.done = Math.min(at + BATCH, missing.length);
+    progress.fresh += messages.length;
     progress.bytes += messages.reduce((sum, { text }) => sum + text.length, 0);
     options.onProgress?.(progress);
   }

@@ -3,10 +3,9 @@ import { messageOf } from "../../errors.ts";
 import { ObjectReader } from "../../git/object_reader.ts";
 import { listCommits } from "../../git/history.ts";
 import { GitRunner } from "../../git/runner.ts";
-import { listTree } from "../../git/trees.ts";
 import { withLock } from "../../platform/lock.ts";
 import { type IndexJob, type JobDone, READY } from "./background.ts";
-import { indexBlobs } from "./blob_indexer.ts";
+import { blobsOf, indexBlobs } from "./blob_indexer.ts";
 import { indexCommits } from "./commit_indexer.ts";
 import { IndexStore } from "./store.ts";
 
@@ -42,11 +41,11 @@ async function work({ directory, repository, commit, places }: IndexJob, done: J
   const store = IndexStore.open(directory, BUSY_MS);
   try {
     await withLock(`${store.file}.lock`, async () => {
-      const { oids, kinds } = await listTree(git, repository, `${commit}^{tree}`);
-      const blobs = await indexBlobs(store, objects, oids.filter((_, nth) => kinds[nth] === "file"));
+      const names = await blobsOf(git, repository, `${commit}^{tree}`);
+      const blobs = await indexBlobs(store, objects, names);
       const history = await listCommits(git, repository, commit);
       const commits = await indexCommits(store, git, repository, history);
-      Object.assign(done, { blobs: blobs.done, commits: commits.done, bytes: blobs.bytes + commits.bytes });
+      Object.assign(done, { blobs: blobs.fresh, commits: commits.fresh, bytes: blobs.bytes + commits.bytes });
     }, { waitMs: LOCK_MS });
   } finally {
     store.close();
