@@ -19,6 +19,7 @@ async function counting(repo: Repo, work: (count: Counter) => Promise<void>): Pr
       trustRepoConfig: false,
       hooks: true,
       allowFileRemotes: false,
+      allowAgentConfig: false,
     },
     testEnv(),
     (args) => {
