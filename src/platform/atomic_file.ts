@@ -6,12 +6,12 @@
 import * as path from "node:path";
 import { ToolError } from "../errors.ts";
 
+const REMOVAL_TRIES = 300;
+
 /** How a file is put into place. */
 export interface ReplaceOptions {
   /** Permission bits of a new file, and of the old one to be kept. */
   mode?: number;
-  /** Fails when something stands there. */
-  mustBeNew?: boolean;
 }
 
 /**
@@ -39,15 +39,15 @@ export async function replaceFile(
       await checkPlace(temporary, file, real);
     } catch (error) {
       file.close();
-      await removeQuietly(temporary);
+      await removeSomehow(temporary);
       throw error;
     }
     file.close();
     try {
-      if (options.mustBeNew) await Deno.link(temporary, real);
-      else await Deno.rename(temporary, real);
-    } finally {
-      await removeQuietly(temporary);
+      await Deno.rename(temporary, real);
+    } catch (error) {
+      await removeSomehow(temporary);
+      throw error instanceof Deno.errors.NotFound ? swapped(real) : error;
     }
   });
 }
@@ -75,14 +75,26 @@ async function checkPlace(temporary: string, file: Deno.FsFile, real: string): P
     const named = await Deno.lstat(temporary);
     if (named.ino === opened.ino && named.dev === opened.dev) return;
   }
-  // It is empty, and may stand where nothing of ours has to be.
-  if (resolved !== null) await removeQuietly(resolved);
-  throw new ToolError("OutsideRoot", `a directory of '${real}' was changed while it was written`, {
+  throw swapped(real);
+}
+
+function swapped(real: string): ToolError {
+  return new ToolError("OutsideRoot", `a directory of '${real}' was changed while it was written`, {
     details: { path: real },
     next: "Look at what stands there now.",
   });
 }
 
-async function removeQuietly(file: string): Promise<void> {
-  await Deno.remove(file).catch(() => {});
+/**
+ * Removes a file whose directory is being swapped: it stands in one of two places, and its path leads now to one
+ * and now to the other. It is empty, or complete and in its own place.
+ */
+async function removeSomehow(file: string): Promise<void> {
+  for (let tries = 0; tries < REMOVAL_TRIES; tries++) {
+    try {
+      return await Deno.remove(file);
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, tries % 4));
+    }
+  }
 }
