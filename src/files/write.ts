@@ -1,7 +1,7 @@
 /** Writing, appending, moving and making directories, in an allowed root. */
 import * as path from "node:path";
 import { ToolError } from "../errors.ts";
-import { denied, replaceFile } from "../platform/atomic_file.ts";
+import { denied, replaceFile, untilDone } from "../platform/atomic_file.ts";
 import { lstatOrNull } from "../platform/jail.ts";
 import { resolveTarget, type Target, type WritePlace } from "./target.ts";
 
@@ -100,7 +100,7 @@ export async function moveFile(place: WritePlace, source: string, destination: s
   const landed = await Deno.realPath(to.real).catch(() => null);
   if (landed === to.real) return;
   // A directory was swapped for a link meanwhile: back to where it was.
-  await Deno.rename(to.real, from.real).catch(() => {});
+  await untilDone(() => Deno.rename(to.real, from.real));
   throw new ToolError("OutsideRoot", `a directory of '${destination}' was changed while it was written`, {
     details: { path: destination, root: place.root },
   });

@@ -6,7 +6,7 @@
 import * as path from "node:path";
 import { ToolError } from "../errors.ts";
 
-const REMOVAL_TRIES = 300;
+const TRIES = 300;
 
 /** How a file is put into place. */
 export interface ReplaceOptions {
@@ -39,14 +39,14 @@ export async function replaceFile(
       await checkPlace(temporary, file, real);
     } catch (error) {
       file.close();
-      await removeSomehow(temporary);
+      await untilDone(() => Deno.remove(temporary));
       throw error;
     }
     file.close();
     try {
       await Deno.rename(temporary, real);
     } catch (error) {
-      await removeSomehow(temporary);
+      await untilDone(() => Deno.remove(temporary));
       throw error instanceof Deno.errors.NotFound ? swapped(real) : error;
     }
   });
@@ -86,13 +86,13 @@ function swapped(real: string): ToolError {
 }
 
 /**
- * Removes a file whose directory is being swapped: it stands in one of two places, and its path leads now to one
- * and now to the other. It is empty, or complete and in its own place.
+ * Does something with a file whose directory is being swapped, again and again until it is done or there is no
+ * hope: its path leads now to one place and now to another, and the file stands in one of them.
  */
-async function removeSomehow(file: string): Promise<void> {
-  for (let tries = 0; tries < REMOVAL_TRIES; tries++) {
+export async function untilDone(work: () => Promise<void>): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries++) {
     try {
-      return await Deno.remove(file);
+      return await work();
     } catch {
       await new Promise((resolve) => setTimeout(resolve, tries % 4));
     }
